@@ -1,0 +1,57 @@
+/**
+ * The codec seam. A batch names its codec by a number in its attributes; the bytes behind are made and read by a
+ * {@linkcode Codec} that is given in: `node:zlib` where an adapter has it, otherwise a plain one of this library.
+ *
+ * @module
+ */
+
+import { CompressionError } from "../core/kafka_error.ts";
+
+/** Names of Kafka's codecs in the order of their numbers (`compression.type`). */
+export const COMPRESSION_TYPES = ["none", "gzip", "snappy", "lz4", "zstd"] as const;
+
+/** Name of a codec (`compression.type`). */
+export type CompressionType = typeof COMPRESSION_TYPES[number];
+
+/** Compresses and inflates one batch's records at a time. */
+export interface Codec {
+  /** Compresses `bytes`; `level` is the codec's own scale, its default when absent. */
+  compress(bytes: Uint8Array, level?: number): Uint8Array;
+  /**
+   * Inflates `bytes` (every member or frame in them) to at most `limit` bytes; the limit holds *while* inflating.
+   *
+   * @throws CompressionError with code `"DECOMPRESSION_LIMIT"` past the limit, `"CORRUPT_COMPRESSION"` on bad input.
+   */
+  decompress(bytes: Uint8Array, limit: number): Uint8Array;
+}
+
+/** The codecs at hand, by name. */
+export type Codecs = { readonly [name in Exclude<CompressionType, "none">]?: Codec };
+
+/** Default for the most bytes one batch may inflate to: 128 MiB, above any sane `max.message.bytes`. */
+export const DEFAULT_DECOMPRESSION_LIMIT: number = 128 * 1024 * 1024;
+
+/**
+ * The codec called `type`.
+ *
+ * @throws CompressionError with code `"UNSUPPORTED_CODEC"` that says what to inject.
+ */
+export function codecFor(codecs: Codecs, type: Exclude<CompressionType, "none">): Codec {
+  const codec = codecs[type];
+  if (codec !== undefined) return codec;
+  throw new CompressionError(
+    `no ${type} codec in this runtime: pass one as codecs: { ${type}: { compress, decompress } }`,
+    { code: "UNSUPPORTED_CODEC" },
+  );
+}
+
+/**
+ * The name for the codec number in a batch's attributes.
+ *
+ * @throws CompressionError for numbers that Kafka does not know (5 to 7).
+ */
+export function compressionTypeOf(attributes: number): CompressionType {
+  const type = COMPRESSION_TYPES[attributes & 7];
+  if (type !== undefined) return type;
+  throw new CompressionError(`codec number ${attributes & 7} is none of Kafka's`, { code: "UNSUPPORTED_CODEC" });
+}
