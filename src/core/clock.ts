@@ -4,6 +4,8 @@
  * @module
  */
 
+import { abortError } from "./abort_error.ts";
+
 /** A timer that has been set. */
 export interface Timer {
   /** Stops it; harmless after it fired. */
@@ -43,13 +45,13 @@ export const systemClock: Clock = {
   },
 };
 
-/** Resolves after `ms` milliseconds of `clock`; rejects with the signal's reason when it fires first. */
+/** Resolves after `ms` milliseconds of `clock`; rejects when the signal fires first. */
 export function sleep(clock: Clock, ms: number, signal?: AbortSignal): Promise<void> {
   return new Promise((resolve, reject) => {
-    if (signal?.aborted) return reject(signal.reason);
+    if (signal?.aborted) return reject(abortError(signal));
     const abort = () => {
       timer.cancel();
-      reject(signal!.reason);
+      reject(abortError(signal!));
     };
     const timer = clock.setTimer(ms, () => {
       signal?.removeEventListener("abort", abort);

@@ -94,6 +94,14 @@ export class BrokerError extends KafkaError {
   }
 }
 
+/**
+ * Records could not be sent. `outcome` says what is known of them: `"not-written"`, `"unknown"` (they may be stored) or
+ * `"rejected"`. The error of the last attempt is the cause, where there was one.
+ */
+export class ProduceError extends KafkaError {
+  override readonly name: string = "ProduceError";
+}
+
 /** A connection could not be made, failed or was closed. Retriable, since another attempt may go through. */
 export class ConnectionError extends KafkaError {
   override readonly name: string = "ConnectionError";

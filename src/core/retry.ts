@@ -4,6 +4,7 @@
  * @module
  */
 
+import { throwIfAborted } from "./abort_error.ts";
 import { type Clock, sleep } from "./clock.ts";
 import { isRetriable, TimeoutError } from "./kafka_error.ts";
 import type { Random } from "./random.ts";
@@ -47,7 +48,7 @@ export async function retry<T>(options: RetryOptions, attempt: (remainingMs: num
   const { clock, timeoutMs, signal, what } = options;
   const start = clock.now();
   for (let failures = 1;; failures++) {
-    signal?.throwIfAborted();
+    throwIfAborted(signal);
     try {
       return await attempt(Math.max(1, timeoutMs - (clock.now() - start)));
     } catch (cause) {

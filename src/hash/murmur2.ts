@@ -6,9 +6,8 @@
 
 const M = 0x5bd1e995;
 
-/** Hash of `key` as a signed 32-bit integer, equal to Java's `Utils.murmur2`. */
-export function murmur2(key: Uint8Array): number {
-  const length = key.length;
+/** Hash of the first `length` bytes of `key` as a signed 32-bit integer, equal to Java's `Utils.murmur2`. */
+export function murmur2(key: Uint8Array, length: number = key.length): number {
   const whole = length & ~3;
   let h = 0x9747b28c ^ length;
   for (let i = 0; i < whole; i += 4) {

@@ -1,0 +1,27 @@
+/**
+ * `Kafka` with the runtime's own sockets and codecs, so that the same line works in Deno, Bun and Node.js.
+ *
+ * ```ts no-run
+ * import { Kafka } from "@anykafka/kafka";
+ *
+ * const kafka = new Kafka({ bootstrapServers: "localhost:9092" });
+ * ```
+ *
+ * @module
+ */
+
+import type { ClientOptions } from "../src/client/client_options.ts";
+import { Kafka as CoreKafka } from "../src/kafka.ts";
+import { platform } from "./auto.ts";
+
+/** A Kafka cluster as seen from here. `connect` and `codecs` given as options win over the runtime's. */
+export class Kafka extends CoreKafka {
+  /**
+   * Takes the options; nothing is connected.
+   *
+   * @throws ConfigError
+   */
+  constructor(options: ClientOptions) {
+    super(options, platform);
+  }
+}

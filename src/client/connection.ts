@@ -1,0 +1,494 @@
+/**
+ * One socket to one node. The connection alone reads and writes it: requests go out in the order of their calls, answers
+ * come back in the same order, and {@linkcode Connection.close} or the first fault ends it in one place (`#die`), which
+ * answers every waiter.
+ *
+ * A request that gets no answer in time ends the connection, since after a lost answer nothing that follows could be told
+ * apart (producer.md: order on a connection is what correlates).
+ *
+ * @module
+ */
+
+import { Reader } from "../bytes/reader.ts";
+import { Writer } from "../bytes/writer.ts";
+import type { Clock, Timer } from "../core/clock.ts";
+import { type Deferred, deferred } from "../core/deferred.ts";
+import {
+  ClosedError,
+  ConnectionError,
+  type ErrorDetails,
+  KafkaError,
+  ProtocolError,
+  TimeoutError,
+} from "../core/kafka_error.ts";
+import type { Logger } from "../core/logger.ts";
+import type { Metrics, MetricTags } from "../core/metrics.ts";
+import { Queue } from "../core/queue.ts";
+import type { ClientApi, Input } from "../protocol/api.ts";
+import { apiVersionsApi, type ApiVersionsResponse, decodeApiVersionsResponse } from "../protocol/api_versions.ts";
+import { brokerError } from "../protocol/broker_error.ts";
+import { FrameReader } from "../transport/frame_reader.ts";
+import type { Connect, TlsOptions, Transport } from "../transport/transport.ts";
+import { ApiVersions, type VersionRange } from "./api_versions.ts";
+import { hostPortText } from "./bootstrap_servers.ts";
+
+/** What a connection needs. */
+export interface ConnectionOptions {
+  /** The node in messages: `node 1 (localhost:9092)`. */
+  readonly node: string;
+  /** Where it listens. */
+  readonly host: string;
+  /** Where it listens. */
+  readonly port: number;
+  /** Opens the socket. */
+  readonly connect: Connect;
+  /** TLS, when wanted. */
+  readonly tls: boolean | TlsOptions;
+  /** Sent with every request. */
+  readonly clientId: string;
+  /** Most milliseconds to open the socket. */
+  readonly setupTimeoutMs: number;
+  /** Most milliseconds to wait for an answer, unless a request says otherwise. */
+  readonly requestTimeoutMs: number;
+  /** Most milliseconds without a request. */
+  readonly maxIdleMs: number;
+  /** Largest answer in bytes. */
+  readonly maxFrameSize: number;
+  /** Time. */
+  readonly clock: Clock;
+  /** Takes messages. */
+  readonly logger: Logger;
+  /** Takes figures. */
+  readonly metrics: Metrics;
+  /** Called once, when the connection has ended; `error` is why. */
+  readonly onEnd: (connection: Connection, error: KafkaError) => void;
+}
+
+/** How one request differs from the usual. */
+export interface RequestOptions {
+  /** The version to write, when the body depends on it; else the highest that both sides know. */
+  readonly version?: number;
+  /** Most milliseconds to wait for the answer. */
+  readonly timeoutMs?: number;
+}
+
+interface Waiter {
+  readonly api: string;
+  readonly version: number;
+  readonly correlationId: number;
+  readonly start: number;
+  readonly decode: (reader: Reader) => unknown;
+  readonly answer: Deferred<unknown>;
+  deadline: number;
+  written: boolean;
+}
+
+interface Outgoing {
+  readonly parts: readonly Uint8Array[];
+  /** Undefined for a request that is never answered (acks=0); then `sent` tells when it is written. */
+  readonly waiter: Waiter | undefined;
+  readonly sent: Deferred<void> | undefined;
+}
+
+const SOFTWARE_NAME = "anykafka";
+const SOFTWARE_VERSION = "0.1.0";
+const UNSUPPORTED_VERSION = 35;
+
+/** From which version on a throttled answer means that the client must hold back (KIP-219); before, the broker did the waiting. */
+const THROTTLES_FROM: Readonly<Record<string, number>> = {
+  Produce: 6,
+  Fetch: 8,
+  ListOffsets: 3,
+  Metadata: 6,
+  FindCoordinator: 2,
+  ApiVersions: 2,
+  CreateTopics: 3,
+  DeleteTopics: 2,
+  InitProducerId: 1,
+  OffsetForLeaderEpoch: 2,
+  DescribeConfigs: 2,
+};
+
+/** One open connection, versions negotiated. */
+export class Connection {
+  readonly #options: ConnectionOptions;
+  readonly #transport: Transport;
+  readonly #frames: FrameReader;
+  readonly #tags: MetricTags;
+  readonly #waiting = new Queue<Waiter>();
+  readonly #outgoing = new Queue<Outgoing>();
+  #versions: ApiVersions;
+  #correlationId = 0;
+  #writing = false;
+  #timer: Timer | undefined;
+  #timerAt = Infinity;
+  #lastUsed: number;
+  #throttledUntil = 0;
+  #throttleTimer: Timer | undefined;
+  #ended: KafkaError | undefined;
+
+  private constructor(options: ConnectionOptions, transport: Transport) {
+    this.#options = options;
+    this.#transport = transport;
+    this.#frames = new FrameReader(transport, {
+      maxFrameSize: options.maxFrameSize,
+      peer: hostPortText(options),
+    });
+    this.#tags = { "client-id": options.clientId, node: options.node };
+    this.#lastUsed = options.clock.now();
+    this.#versions = new ApiVersions(options.node, new Map(), new Map());
+    void this.#readLoop();
+    this.#watch(this.#lastUsed + options.maxIdleMs);
+  }
+
+  /**
+   * Connects and asks the node for its versions.
+   *
+   * @throws ConnectionError or TimeoutError (retriable); ProtocolError when the peer is no Kafka broker.
+   */
+  static async open(options: ConnectionOptions): Promise<Connection> {
+    const connection = new Connection(options, await openTransport(options));
+    try {
+      await connection.#negotiate();
+    } catch (cause) {
+      connection.#die(asKafkaError(cause, options));
+      throw cause;
+    }
+    options.metrics.count("connection-creation-total", 1, connection.#tags);
+    return connection;
+  }
+
+  /** What the node can speak. */
+  get versions(): ApiVersions {
+    return this.#versions;
+  }
+
+  /** Requests sent or queued and not answered. */
+  get inFlight(): number {
+    return this.#waiting.size;
+  }
+
+  /** Why the connection ended; undefined while it lives. */
+  get ended(): KafkaError | undefined {
+    return this.#ended;
+  }
+
+  /** When the broker allows the next request, on the clock's scale (KIP-219). */
+  get throttledUntil(): number {
+    return this.#throttledUntil;
+  }
+
+  /**
+   * Sends a request and resolves to its answer.
+   *
+   * @throws UnsupportedVersionError before anything is sent; TimeoutError, ConnectionError or ClosedError with an outcome.
+   */
+  async request<Req, Res>(api: ClientApi<Req, Res>, body: Input<Req>, options: RequestOptions = {}): Promise<Res> {
+    const version = options.version ?? this.#versions.pick(api);
+    return await this.#call(api, body, version, (reader) => api.decodeResponse(reader, version), options.timeoutMs);
+  }
+
+  /** Sends a request that is never answered (Produce with acks=0); resolves when the socket has taken it. */
+  async post<Req, Res>(api: ClientApi<Req, Res>, body: Input<Req>, options: RequestOptions = {}): Promise<void> {
+    const version = options.version ?? this.#versions.pick(api);
+    this.#throwIfEnded();
+    const parts = this.#encode(api, body, version, this.#nextCorrelationId());
+    const sent = deferred<void>();
+    this.#send({ parts, waiter: undefined, sent });
+    await sent.promise;
+  }
+
+  /** Ends the connection; what waits is rejected with a ClosedError, or with `reason`. Safe to repeat. */
+  close(reason?: KafkaError): void {
+    this.#die(reason ?? new ClosedError(`${this.#options.node}: connection closed by the client`));
+  }
+
+  #call<Req, Res>(
+    api: ClientApi<Req, Res>,
+    body: Input<Req>,
+    version: number,
+    decode: (reader: Reader) => Res,
+    timeoutMs = this.#options.requestTimeoutMs,
+  ): Promise<Res> {
+    this.#throwIfEnded();
+    const now = this.#options.clock.now();
+    const correlationId = this.#nextCorrelationId();
+    const parts = this.#encode(api, body, version, correlationId);
+    const waiter: Waiter = {
+      api: api.name,
+      version,
+      correlationId,
+      start: now,
+      decode: (reader) => {
+        // ApiVersions answers keep the first header form, so that a client that guessed too high can still read them.
+        if (version >= api.flexibleFrom && api !== (apiVersionsApi as unknown)) reader.skipTags();
+        return decode(reader);
+      },
+      answer: deferred<unknown>(),
+      deadline: Math.max(now, this.#throttledUntil) + timeoutMs,
+      written: false,
+    };
+    this.#waiting.push(waiter);
+    this.#watch(waiter.deadline);
+    this.#send({ parts, waiter, sent: undefined });
+    return waiter.answer.promise as Promise<Res>;
+  }
+
+  #encode<Req, Res>(api: ClientApi<Req, Res>, body: Input<Req>, version: number, correlationId: number): Uint8Array[] {
+    const writer = new Writer();
+    writer.int32(0); // the frame's length, known at the end
+    writer.int16(api.key);
+    writer.int16(version);
+    writer.int32(correlationId);
+    writer.string(this.#options.clientId);
+    if (version >= api.flexibleFrom) writer.unsignedVarint(0);
+    api.encodeRequest(writer, body, version);
+    const size = writer.size - 4;
+    const parts = writer.finish();
+    writer.setFirstInt32(size);
+    return parts;
+  }
+
+  #nextCorrelationId(): number {
+    const id = this.#correlationId;
+    this.#correlationId = (id + 1) & 0x7fffffff;
+    return id;
+  }
+
+  #send(outgoing: Outgoing): void {
+    this.#lastUsed = this.#options.clock.now();
+    this.#outgoing.push(outgoing);
+    if (!this.#writing) void this.#writeLoop();
+  }
+
+  /** Writes what waits, all of it in one call to the transport: requests that come while it writes go together. */
+  async #writeLoop(): Promise<void> {
+    this.#writing = true;
+    try {
+      while (this.#outgoing.size > 0 && this.#ended === undefined) {
+        const wait = this.#throttledUntil - this.#options.clock.now();
+        if (wait > 0) {
+          this.#throttleTimer = this.#options.clock.setTimer(wait, () => void this.#writeLoop());
+          return;
+        }
+        const group: Outgoing[] = [];
+        const parts: Uint8Array[] = [];
+        for (let next = this.#outgoing.shift(); next !== undefined; next = this.#outgoing.shift()) {
+          if (next.waiter !== undefined) next.waiter.written = true;
+          group.push(next);
+          for (const part of next.parts) parts.push(part);
+        }
+        try {
+          await this.#transport.write(parts);
+        } catch (cause) {
+          const error = asKafkaError(cause, this.#options);
+          for (const { sent } of group) sent?.reject(this.#withOutcome(error, "a request", true));
+          throw cause;
+        }
+        for (const { sent } of group) sent?.resolve();
+      }
+      this.#writing = false;
+    } catch (cause) {
+      this.#writing = false;
+      this.#die(asKafkaError(cause, this.#options));
+    }
+  }
+
+  async #readLoop(): Promise<void> {
+    try {
+      for (;;) {
+        const frame = await this.#frames.next();
+        if (frame === null) throw this.#error("the broker closed the connection");
+        this.#take(frame);
+      }
+    } catch (cause) {
+      this.#die(asKafkaError(cause, this.#options));
+    }
+  }
+
+  #take(frame: Uint8Array): void {
+    const waiter = this.#waiting.shift();
+    const reader = new Reader(frame, waiter === undefined ? "answer" : `${waiter.api} v${waiter.version} answer`);
+    const correlationId = reader.int32();
+    if (waiter === undefined || waiter.correlationId !== correlationId) {
+      if (waiter !== undefined) this.#waiting.unshift(waiter);
+      const expected = waiter === undefined ? "none" : String(waiter.correlationId);
+      throw this.#protocolError(`answer with correlation id ${correlationId} where ${expected} was due`);
+    }
+    let answer: unknown;
+    try {
+      answer = waiter.decode(reader);
+    } catch (cause) {
+      this.#waiting.unshift(waiter);
+      throw cause instanceof KafkaError
+        ? this.#protocolError(cause.message, { cause })
+        : this.#protocolError(`${waiter.api} v${waiter.version} answer could not be read`, { cause });
+    }
+    const now = this.#options.clock.now();
+    this.#throttle(waiter, answer, now);
+    this.#options.metrics.observe("request-latency", now - waiter.start, this.#tags);
+    waiter.answer.resolve(answer);
+  }
+
+  /** Holds further requests back for as long as the answer says, and gives those in flight that much more time. */
+  #throttle(waiter: Waiter, answer: unknown, now: number): void {
+    const ms = (answer as { throttleTimeMs?: unknown }).throttleTimeMs;
+    if (typeof ms !== "number" || ms <= 0) return;
+    this.#options.metrics.observe("throttle-time", ms, this.#tags);
+    for (const other of this.#waiting) other.deadline += ms;
+    if (waiter.version >= (THROTTLES_FROM[waiter.api] ?? 0)) {
+      this.#throttledUntil = Math.max(this.#throttledUntil, now + ms);
+    }
+  }
+
+  async #negotiate(): Promise<void> {
+    let version = apiVersionsApi.maxVersion;
+    for (;;) {
+      const answer = await this.#askVersions(version);
+      if (answer.errorCode === 0) {
+        const ranges = new Map(answer.apiKeys.map((api) => [api.apiKey, { min: api.minVersion, max: api.maxVersion }]));
+        const features = new Map((answer.finalizedFeatures ?? []).map((f) => [f.name, f.maxVersionLevel]));
+        this.#versions = new ApiVersions(this.#options.node, ranges, features);
+        return;
+      }
+      const lower = fallbackVersion(answer, version);
+      if (lower === undefined) throw brokerError(answer.errorCode, `${this.#options.node}: ApiVersions v${version}`);
+      version = lower;
+    }
+  }
+
+  #askVersions(version: number): Promise<ApiVersionsResponse> {
+    return this.#call(
+      apiVersionsApi,
+      { clientSoftwareName: SOFTWARE_NAME, clientSoftwareVersion: SOFTWARE_VERSION },
+      version,
+      (reader) => {
+        // A broker that does not know the version answers in the form of version 0, whatever was asked.
+        const start = reader.position;
+        const unknown = reader.int16() === UNSUPPORTED_VERSION;
+        reader.position = start;
+        return decodeApiVersionsResponse(reader, unknown ? 0 : version);
+      },
+    );
+  }
+
+  /** Makes sure that the timer fires by `at`. It is left alone when it fires earlier: then it is set anew. */
+  #watch(at: number): void {
+    if (at >= this.#timerAt || this.#ended !== undefined) return;
+    this.#timer?.cancel();
+    this.#timerAt = at;
+    this.#timer = this.#options.clock.setTimer(at - this.#options.clock.now(), () => {
+      // After a blocked event loop timers run before the sockets are read: what has arrived meanwhile counts.
+      this.#options.clock.nextTurn(() => this.#check());
+    });
+  }
+
+  #check(): void {
+    if (this.#ended !== undefined) return;
+    const now = this.#options.clock.now();
+    let next = Infinity;
+    for (const waiter of this.#waiting) {
+      if (waiter.deadline <= now) {
+        const ms = Math.round(now - waiter.start);
+        return this.#die(
+          new TimeoutError(`${this.#options.node}: no answer to ${waiter.api} v${waiter.version} within ${ms} ms`, {
+            code: "REQUEST_TIMED_OUT",
+            host: this.#options.host,
+            port: this.#options.port,
+          }),
+        );
+      }
+      next = Math.min(next, waiter.deadline);
+    }
+    const idleEnd = this.#lastUsed + this.#options.maxIdleMs;
+    if (this.#waiting.size === 0 && idleEnd <= now) {
+      return this.#die(this.#error("closed after being idle", { code: "CONNECTION_IDLE" }));
+    }
+    this.#timerAt = Infinity;
+    this.#watch(this.#waiting.size === 0 ? idleEnd : next);
+  }
+
+  #throwIfEnded(): void {
+    if (this.#ended !== undefined) throw this.#withOutcome(this.#ended, "a request", false);
+  }
+
+  /** The only place where a connection ends. */
+  #die(error: KafkaError): void {
+    if (this.#ended !== undefined) return;
+    this.#ended = error;
+    this.#timer?.cancel();
+    this.#throttleTimer?.cancel();
+    this.#transport.close();
+    for (const { waiter, sent } of this.#outgoing) {
+      if (waiter === undefined) sent!.reject(this.#withOutcome(error, "a request", false));
+    }
+    this.#outgoing.clear();
+    for (let waiter = this.#waiting.shift(); waiter !== undefined; waiter = this.#waiting.shift()) {
+      waiter.answer.reject(this.#withOutcome(error, waiter.api, waiter.written));
+    }
+    this.#options.metrics.count("connection-close-total", 1, this.#tags);
+    this.#options.logger.debug(`${this.#options.node}: connection ended: ${error.message}`, { code: error.code });
+    this.#options.onEnd(this, error);
+  }
+
+  /** `error` as one waiter sees it: with what is known of its own request. */
+  #withOutcome(error: KafkaError, api: string, written: boolean): KafkaError {
+    const Kind = [TimeoutError, ClosedError, ProtocolError].find((kind) => error instanceof kind) ?? ConnectionError;
+    const fate = written ? "was sent and not answered" : "was not sent";
+    return new Kind(`${error.message} (${api} ${fate})`, {
+      code: error.code,
+      retriable: error.retriable,
+      outcome: written ? "unknown" : "not-written",
+      host: this.#options.host,
+      port: this.#options.port,
+      cause: error,
+    });
+  }
+
+  #error(reason: string, details: ErrorDetails = {}): ConnectionError {
+    const { node, host, port } = this.#options;
+    return new ConnectionError(`${node}: ${reason}`, { code: "CONNECTION_CLOSED", host, port, ...details });
+  }
+
+  #protocolError(reason: string, details: ErrorDetails = {}): ProtocolError {
+    const { node, host, port } = this.#options;
+    // Retriable: a garbled answer says nothing about what the next connection will bring.
+    return new ProtocolError(`${node}: ${reason}`, { host, port, retriable: true, ...details });
+  }
+}
+
+async function openTransport(options: ConnectionOptions): Promise<Transport> {
+  const { node, host, port, clock, setupTimeoutMs, tls } = options;
+  const controller = new AbortController();
+  const timer = clock.setTimer(setupTimeoutMs, () => {
+    controller.abort(
+      new TimeoutError(`${node}: no connection within ${setupTimeoutMs} ms`, {
+        code: "CONNECTION_SETUP_TIMED_OUT",
+        host,
+        port,
+      }),
+    );
+  });
+  try {
+    return await options.connect(host, port, { signal: controller.signal, tls });
+  } catch (cause) {
+    throw controller.signal.aborted ? controller.signal.reason : asKafkaError(cause, options);
+  } finally {
+    timer.cancel();
+  }
+}
+
+/** The version of ApiVersions to try after the broker refused `asked`; undefined when there is none left. */
+function fallbackVersion(answer: ApiVersionsResponse, asked: number): number | undefined {
+  if (answer.errorCode !== UNSUPPORTED_VERSION || asked === 0) return undefined;
+  const range: VersionRange | undefined = answer.apiKeys
+    .map((api) => ({ key: api.apiKey, min: api.minVersion, max: api.maxVersion }))
+    .find((api) => api.key === apiVersionsApi.key);
+  // Kafka 2.4 and later list what they know; older ones list nothing and know version 0.
+  return range !== undefined && range.max < asked ? range.max : 0;
+}
+
+function asKafkaError(cause: unknown, { node, host, port }: ConnectionOptions): KafkaError {
+  if (cause instanceof KafkaError) return cause;
+  return new ConnectionError(`${node}: ${cause instanceof Error ? cause.message : cause}`, { cause, host, port });
+}

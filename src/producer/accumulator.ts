@@ -1,0 +1,206 @@
+/**
+ * Where records gather into batches, by topic and partition. Records are encoded as they come, straight into memory from
+ * the pool; nothing of a record is kept but its bytes and its promise.
+ *
+ * @module
+ */
+
+import type { TopicMetadata } from "../client/cluster.ts";
+import type { Clock } from "../core/clock.ts";
+import type { Random } from "../core/random.ts";
+import { RecordBatchBuilder, type RecordHeaders } from "../records/record_batch_builder.ts";
+import type { BufferPool } from "./buffer_pool.ts";
+import { PartitionQueue } from "./partition_queue.ts";
+import { ProducerBatch, type Reject, type Resolve } from "./producer_batch.ts";
+import type { Payload } from "./record_metadata.ts";
+import { StickyPartitioner } from "./sticky_partitioner.ts";
+
+/** A record ready to be appended. */
+export interface PreparedRecord {
+  /** Key. */
+  readonly key: Payload | null;
+  /** Value. */
+  readonly value: Payload | null;
+  /** Headers. */
+  readonly headers: RecordHeaders;
+  /** Milliseconds since 1970. */
+  readonly timestamp: number;
+  /** Upper bound of its size as the only record of a batch, in bytes. */
+  readonly bound: number;
+  /** Bytes of the key; −1 without one. */
+  readonly keySize: number;
+  /** Bytes of the value; −1 for null. */
+  readonly valueSize: number;
+  /** Fulfils its promise. */
+  readonly resolve: Resolve;
+  /** Rejects its promise. */
+  readonly reject: Reject;
+}
+
+/** What an accumulator needs. */
+export interface AccumulatorOptions {
+  /** Bytes at which a batch is full. */
+  readonly batchSize: number;
+  /** Bytes of records that go into one batch before compression; `batchSize` when there is none. */
+  readonly bufferSize: number;
+  /** Memory. */
+  readonly pool: BufferPool;
+  /** Time. */
+  readonly clock: Clock;
+  /** Chance. */
+  readonly random: Random;
+  /** Called when a batch is full (`true`) or was begun (`false`). */
+  readonly onBatch: (full: boolean) => void;
+}
+
+interface TopicQueues {
+  readonly partitions: (PartitionQueue | undefined)[];
+  readonly sticky: StickyPartitioner;
+}
+
+/** The batches of all partitions. */
+export class Accumulator {
+  /** Queues with a batch that waits; those that were just sent from stand last. */
+  readonly active: Set<PartitionQueue> = new Set<PartitionQueue>();
+  /** Queues whose sequence is in doubt or must start anew. */
+  readonly unsettled: Set<PartitionQueue> = new Set<PartitionQueue>();
+  /** Batches whose promises are not settled, oldest first. */
+  readonly incomplete: Set<ProducerBatch> = new Set<ProducerBatch>();
+  readonly #options: AccumulatorOptions;
+  readonly #topics = new Map<string, TopicQueues>();
+  readonly #settledWaiters = new Map<ProducerBatch, (() => void)[]>();
+  #hurried = 0;
+
+  /** Starts empty. */
+  constructor(options: AccumulatorOptions) {
+    this.#options = options;
+  }
+
+  /** Whether batches go without waiting for more records: somebody flushes, or memory is short. */
+  get isHurried(): boolean {
+    return this.#hurried > 0 || this.#options.pool.waiting > 0;
+  }
+
+  /** Lets batches go at once until `end` is called. */
+  hurry(): { end(): void } {
+    this.#hurried++;
+    return { end: () => void this.#hurried-- };
+  }
+
+  /**
+   * Appends a record to the open batch of its partition (−1: the topic's current sticky one). Answers 0 when it is done,
+   * else the bytes of memory it takes to begin a new batch: get a buffer and call again with it.
+   */
+  append(topic: TopicMetadata, partition: number, record: PreparedRecord, buffer?: Uint8Array): number {
+    const queues = this.#topicQueues(topic.name);
+    const sticky = partition < 0;
+    const target = sticky ? queues.sticky.current(topic) : partition;
+    const queue = queues.partitions[target] ??= new PartitionQueue(topic.name, target);
+    let batch = queue.open;
+    const before = batch === undefined ? 0 : batch.builder.size;
+    if (batch === undefined || !this.#add(batch, record)) {
+      if (batch !== undefined) this.#close(queue);
+      const memory = buffer ?? this.#options.pool.tryTake(Math.max(this.#options.bufferSize, record.bound));
+      if (memory === undefined) return Math.max(this.#options.bufferSize, record.bound);
+      batch = this.#open(queue, memory);
+      this.#add(batch, record);
+      if (sticky) queues.sticky.appended(topic, batch.builder.size, batch.builder.isFull);
+      this.#options.onBatch(batch.builder.isFull);
+    } else {
+      if (buffer !== undefined) this.#options.pool.release(buffer);
+      const full = batch.builder.isFull;
+      if (sticky) queues.sticky.appended(topic, batch.builder.size - before, full);
+      if (full) this.#options.onBatch(true);
+    }
+    if (batch.builder.isFull) this.#close(queue);
+    return 0;
+  }
+
+  /** The queue a batch belongs to. */
+  queueOf(batch: ProducerBatch): PartitionQueue {
+    return this.#topics.get(batch.topic)!.partitions[batch.partition]!;
+  }
+
+  /** Takes the first waiting batch out of `queue`, which then stands last in line. */
+  take(queue: PartitionQueue): ProducerBatch {
+    const batch = queue.waiting.shift()!;
+    if (queue.open === batch) queue.open = undefined;
+    this.active.delete(queue);
+    if (queue.waiting.size > 0) this.active.add(queue);
+    return batch;
+  }
+
+  /** Puts a batch back to be sent again. */
+  putBack(batch: ProducerBatch): void {
+    const queue = this.queueOf(batch);
+    queue.putBack(batch);
+    this.active.add(queue);
+  }
+
+  /** Takes a batch out of its queue wherever it stands. */
+  remove(batch: ProducerBatch): void {
+    const queue = this.queueOf(batch);
+    if (queue.open === batch) queue.open = undefined;
+    queue.remove(batch);
+    if (queue.waiting.size === 0) this.active.delete(queue);
+  }
+
+  /** Takes note that a batch is settled. */
+  settled(batch: ProducerBatch): void {
+    this.incomplete.delete(batch);
+    for (const run of this.#settledWaiters.get(batch) ?? []) run();
+    this.#settledWaiters.delete(batch);
+  }
+
+  /** Gives a batch's memory back, once. */
+  release(batch: ProducerBatch): void {
+    if (batch.released) return;
+    batch.released = true;
+    this.#options.pool.release(batch.buffer);
+  }
+
+  /** Resolves when every batch that is incomplete now is settled. */
+  async whenSettled(): Promise<void> {
+    await Promise.all([...this.incomplete].map((batch) =>
+      new Promise<void>((resolve) => {
+        const waiters = this.#settledWaiters.get(batch);
+        if (waiters === undefined) this.#settledWaiters.set(batch, [resolve]);
+        else waiters.push(resolve);
+      })
+    ));
+  }
+
+  #topicQueues(name: string): TopicQueues {
+    let queues = this.#topics.get(name);
+    if (queues === undefined) {
+      queues = { partitions: [], sticky: new StickyPartitioner(this.#options.batchSize, this.#options.random) };
+      this.#topics.set(name, queues);
+    }
+    return queues;
+  }
+
+  #add(
+    batch: ProducerBatch,
+    { timestamp, key, value, headers, resolve, reject, keySize, valueSize }: PreparedRecord,
+  ): boolean {
+    if (!batch.builder.append(timestamp, key, value, headers)) return false;
+    batch.added(resolve, reject, timestamp, keySize, valueSize);
+    return true;
+  }
+
+  #open(queue: PartitionQueue, buffer: Uint8Array): ProducerBatch {
+    const builder = new RecordBatchBuilder(buffer);
+    const { clock } = this.#options;
+    const batch = new ProducerBatch(queue.topic, queue.partition, builder, buffer, clock.now(), queue.takeOrdinal());
+    queue.open = batch;
+    queue.waiting.push(batch);
+    this.active.add(queue);
+    this.incomplete.add(batch);
+    return batch;
+  }
+
+  #close(queue: PartitionQueue): void {
+    queue.open = undefined;
+    this.#options.onBatch(true);
+  }
+}
