@@ -97,6 +97,8 @@ async function install(scratch: string): Promise<void> {
   ];
   say(`package: ${entryCount} files, ${kilobytes(size)} packed, ${kilobytes(unpackedSize)} unpacked`);
   cpSync(join(root, "tools", "npm_consumer"), scratch, { recursive: true });
+  // Written here: a package.json among the sources would hide the project's own from TypeScript.
+  writeFileSync(join(scratch, "package.json"), JSON.stringify({ private: true, type: "module" }));
   await must(
     "npm",
     [

@@ -178,58 +178,35 @@ export class Reader {
     return this.bytes.subarray(at, at + size);
   }
 
-  /** String with a 16-bit length. */
-  string(): string {
-    return this.nullableString() ?? this.#unexpectedNull();
+  /** String that cannot be null: with a varint length when `flexible`, else with a 16-bit one. */
+  textField(flexible: boolean): string {
+    return this.textOrNull(flexible) ?? this.unexpectedNull();
   }
 
-  /** String with a 16-bit length; −1 is null. */
-  nullableString(): string | null {
-    const size = this.int16();
+  /** String that may be null. */
+  textOrNull(flexible: boolean): string | null {
+    const size = flexible ? this.unsignedVarint() - 1 : this.int16();
     return size < 0 ? null : this.text(size);
   }
 
-  /** String with a varint length. */
-  compactString(): string {
-    return this.compactNullableString() ?? this.#unexpectedNull();
+  /** Bytes that cannot be null, as a view: with a varint length when `flexible`, else with a 32-bit one. */
+  blob(flexible: boolean): Uint8Array {
+    return this.blobOrNull(flexible) ?? this.unexpectedNull();
   }
 
-  /** String with a varint length; 0 is null. */
-  compactNullableString(): string | null {
-    const size = this.unsignedVarint() - 1;
-    return size < 0 ? null : this.text(size);
-  }
-
-  /** Bytes with a 32-bit length. */
-  byteString(): Uint8Array {
-    return this.nullableByteString() ?? this.#unexpectedNull();
-  }
-
-  /** Bytes with a 32-bit length; −1 is null. */
-  nullableByteString(): Uint8Array | null {
-    const size = this.int32();
+  /** Bytes that may be null, as a view. */
+  blobOrNull(flexible: boolean): Uint8Array | null {
+    const size = flexible ? this.unsignedVarint() - 1 : this.int32();
     return size < 0 ? null : this.view(size);
   }
 
-  /** Bytes with a varint length. */
-  compactByteString(): Uint8Array {
-    return this.compactNullableByteString() ?? this.#unexpectedNull();
-  }
-
-  /** Bytes with a varint length; 0 is null. */
-  compactNullableByteString(): Uint8Array | null {
-    const size = this.unsignedVarint() - 1;
-    return size < 0 ? null : this.view(size);
-  }
-
-  /** Count of an array with a 32-bit length; −1 stands for null. An element takes at least one byte. */
-  arrayLength(): number {
-    return this.#checkCount(this.int32());
-  }
-
-  /** Count of an array with a varint length; −1 stands for null. An element takes at least one byte. */
-  compactArrayLength(): number {
-    return this.#checkCount(this.unsignedVarint() - 1);
+  /** Count of a list; −1 stands for null. An element takes at least one byte, so more elements than bytes are an error. */
+  count(flexible: boolean): number {
+    const count = flexible ? this.unsignedVarint() - 1 : this.int32();
+    if (count > this.end - this.position) {
+      throw this.error(`list of ${count} elements in ${this.end - this.position} bytes`);
+    }
+    return count < 0 ? -1 : count;
   }
 
   /** Moves over a section of tagged fields. */
@@ -240,14 +217,8 @@ export class Reader {
     }
   }
 
-  #checkCount(count: number): number {
-    if (count > this.end - this.position) {
-      throw this.error(`array of ${count} elements in ${this.end - this.position} bytes`);
-    }
-    return count < 0 ? -1 : count;
-  }
-
-  #unexpectedNull(): never {
+  /** Throws for a null that the protocol does not allow. */
+  unexpectedNull(): never {
     throw this.error("null where the protocol has none");
   }
 }

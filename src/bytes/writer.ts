@@ -140,53 +140,33 @@ export class Writer {
     }
   }
 
-  /** String with a 16-bit length. */
-  string(text: string): void {
+  /** String or null: with a varint length when `flexible`, else with a 16-bit one. */
+  text(text: string | null, flexible: boolean): void {
+    if (text === null) {
+      if (flexible) this.unsignedVarint(0);
+      else this.int16(-1);
+      return;
+    }
     const length = utf8Length(text);
-    if (length > 0x7fff) throw new ConfigError(`string of ${length} bytes; the protocol's limit is 32767`);
-    this.int16(length);
-    this.#text(text, length);
+    if (flexible) this.unsignedVarint(length + 1);
+    else if (length <= 0x7fff) this.int16(length);
+    else throw new ConfigError(`string of ${length} bytes; the protocol's limit is 32767`);
+    const at = this.#room(length);
+    utf8Write(text, length, this.#chunk, at);
   }
 
-  /** String with a 16-bit length; null is −1. */
-  nullableString(text: string | null): void {
-    if (text === null) this.int16(-1);
-    else this.string(text);
-  }
-
-  /** String with a varint length. */
-  compactString(text: string): void {
-    const length = utf8Length(text);
-    this.unsignedVarint(length + 1);
-    this.#text(text, length);
-  }
-
-  /** String with a varint length; null is 0. */
-  compactNullableString(text: string | null): void {
-    if (text === null) this.unsignedVarint(0);
-    else this.compactString(text);
-  }
-
-  /** Bytes with a 32-bit length; null is −1. A list of parts counts as their concatenation. */
-  byteString(bytes: Uint8Array | readonly Uint8Array[] | null): void {
-    this.int32(bytes === null ? -1 : byteLength(bytes));
+  /** Bytes or null: with a varint length when `flexible`, else with a 32-bit one. A list of parts counts as one. */
+  blob(bytes: Uint8Array | readonly Uint8Array[] | null, flexible: boolean): void {
+    const length = bytes === null ? -1 : byteLength(bytes);
+    if (flexible) this.unsignedVarint(length + 1);
+    else this.int32(length);
     if (bytes !== null) this.raw(bytes);
   }
 
-  /** Bytes with a varint length; null is 0. A list of parts counts as their concatenation. */
-  compactByteString(bytes: Uint8Array | readonly Uint8Array[] | null): void {
-    this.unsignedVarint(bytes === null ? 0 : byteLength(bytes) + 1);
-    if (bytes !== null) this.raw(bytes);
-  }
-
-  /** Count of an array with a 32-bit length; −1 stands for null. */
-  arrayLength(count: number): void {
-    this.int32(count);
-  }
-
-  /** Count of an array with a varint length; −1 stands for null. */
-  compactArrayLength(count: number): void {
-    this.unsignedVarint(count + 1);
+  /** Count of a list; −1 stands for null. */
+  count(count: number, flexible: boolean): void {
+    if (flexible) this.unsignedVarint(count + 1);
+    else this.int32(count);
   }
 
   /** Bytes as they are, without a length; large ones by reference: they must not change until the message is sent. */
@@ -208,11 +188,6 @@ export class Writer {
     this.unsignedVarint(tag);
     this.unsignedVarint(content.size);
     this.raw(content.finish());
-  }
-
-  #text(text: string, length: number): void {
-    const at = this.#room(length);
-    utf8Write(text, length, this.#chunk, at);
   }
 
   /** Makes room for `size` bytes and answers where they begin in the current chunk. */

@@ -240,7 +240,7 @@ export class Connection {
     writer.int16(api.key);
     writer.int16(version);
     writer.int32(correlationId);
-    writer.string(this.#options.clientId);
+    writer.text(this.#options.clientId, false);
     if (version >= api.flexibleFrom) writer.unsignedVarint(0);
     api.encodeRequest(writer, body, version);
     const size = writer.size - 4;

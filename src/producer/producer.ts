@@ -327,7 +327,8 @@ export class Producer {
   #notWritten(topic: string, cause: KafkaError): KafkaError {
     if (this.#closed && !(cause instanceof ClosedError)) return closedError(topic);
     if (cause.outcome !== undefined) return cause;
-    return new ProduceError(cause.message, { ...cause, code: cause.code, topic, outcome: "not-written", cause });
+    const { code, retriable, message } = cause;
+    return new ProduceError(message, { code, retriable, topic, outcome: "not-written", cause });
   }
 
   /** Resolves when all that waits in the topic's line now has left it. */

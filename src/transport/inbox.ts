@@ -5,8 +5,9 @@
  * @module
  */
 
-import { ConnectionError } from "../core/kafka_error.ts";
+import type { ConnectionError } from "../core/kafka_error.ts";
 import { Queue } from "../core/queue.ts";
+import { overlapError } from "./stream_error.ts";
 
 interface PendingRead {
   readonly into: Uint8Array;
@@ -81,7 +82,7 @@ export class Inbox {
     }
     if (this.#ended) return Promise.resolve(0);
     if (this.#error !== undefined) return Promise.reject(this.#error);
-    if (this.#reading !== undefined) return Promise.reject(overlapping("read"));
+    if (this.#reading !== undefined) return Promise.reject(overlapError("read"));
     return new Promise((resolve, reject) => this.#reading = { into, resolve, reject });
   }
 
@@ -98,12 +99,4 @@ export class Inbox {
     }
     return count;
   }
-}
-
-/** The error for a second `operation` while one is pending, which would garble the stream. */
-export function overlapping(operation: "read" | "write"): ConnectionError {
-  return new ConnectionError(`a ${operation} is still pending on this connection: await it before the next`, {
-    code: `${operation.toUpperCase()}_PENDING`,
-    retriable: false,
-  });
 }

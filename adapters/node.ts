@@ -1,0 +1,233 @@
+/**
+ * Sockets over `node:net` and `node:tls`. They work in Node.js, Deno and Bun alike.
+ *
+ * ```ts
+ * import { connect } from "./node.ts";
+ *
+ * const transport = await connect("localhost", 9092, { signal: AbortSignal.timeout(10_000) });
+ * await transport.write([new Uint8Array([0, 0, 0, 0])]);
+ * transport.close();
+ * ```
+ *
+ * @module
+ */
+
+import { connect as connectTcp, createServer, isIP, type NetConnectOpts, type Server, type Socket } from "node:net";
+import { checkServerIdentity, connect as connectTls, type ConnectionOptions, type PeerCertificate } from "node:tls";
+import { ConnectionError } from "../src/core/kafka_error.ts";
+import { connectAbortedError, connectError } from "../src/transport/connect_error.ts";
+import { Inbox } from "../src/transport/inbox.ts";
+import {
+  closedError,
+  overlapError,
+  type Peer,
+  peerClosedError,
+  peerText,
+  streamError,
+} from "../src/transport/stream_error.ts";
+import type { Connect, ConnectOptions, Listen, Listener, TlsOptions, Transport } from "../src/transport/transport.ts";
+
+export type { Connect, ConnectOptions, Listen, Listener, TlsOptions, Transport };
+
+const KEEP_ALIVE_MS = 30_000;
+const READ_BUFFER_SIZE = 64 * 1024;
+
+/** Opens a TCP or TLS connection. */
+export const connect: Connect = (host: string, port: number, options: ConnectOptions = {}): Promise<Transport> => {
+  const { signal } = options;
+  const attempt = { host, port, tls: Boolean(options.tls) };
+  return new Promise((resolve, reject) => {
+    if (signal?.aborted) return reject(connectAbortedError(attempt, signal.reason));
+    const transport = new NodeTransport({ host, port });
+    let socket: Socket;
+    try {
+      socket = open(host, port, options.tls, transport.onread);
+    } catch (cause) {
+      // A port out of range, a key that is no PEM.
+      return reject(connectError(attempt, cause));
+    }
+    const settle = () => {
+      signal?.removeEventListener("abort", abort);
+      socket.off("error", fail);
+      socket.off("close", close);
+    };
+    const giveUp = (error: ConnectionError) => {
+      settle();
+      // The socket may still have something to say, which would end the process if nobody listened.
+      socket.on("error", () => {});
+      socket.destroy();
+      reject(error);
+    };
+    const abort = () => giveUp(connectAbortedError(attempt, signal?.reason));
+    const fail = (cause: unknown) => giveUp(connectError(attempt, cause));
+    const close = () => fail(Object.assign(new Error("closed by the peer"), { code: "CONNECTION_CLOSED" }));
+    signal?.addEventListener("abort", abort, { once: true });
+    socket.on("error", fail);
+    socket.on("close", close);
+    socket.once(attempt.tls ? "secureConnect" : "connect", () => {
+      settle();
+      transport.attach(socket);
+      resolve(transport);
+    });
+  });
+};
+
+/** Listens for plain TCP connections; for the embedded broker. */
+export const listen: Listen = (
+  host: string,
+  port: number,
+  accept: (transport: Transport) => void,
+): Promise<Listener> => {
+  const server = createServer((socket) => {
+    const peer = { host: socket.remoteAddress ?? "unknown", port: socket.remotePort ?? 0 };
+    tune(socket);
+    const transport = new NodeTransport(peer);
+    transport.attach(socket);
+    socket.on("data", (chunk: Uint8Array) => {
+      if (!transport.receive(chunk)) socket.pause();
+    });
+    accept(transport);
+  });
+  return new Promise((resolve, reject) => {
+    server.once("error", (cause: Error) => {
+      const details = { host, port, cause, retriable: false };
+      reject(new ConnectionError(`listen ${peerText({ host, port })}: ${cause.message}`, details));
+    });
+    server.listen(port, host, () => resolve(listener(server)));
+  });
+};
+
+function listener(server: Server): Listener {
+  let closed: Promise<void> | undefined;
+  // The server reports closed when its last connection is gone, too; they are their owners' business.
+  const close = () => {
+    server.close();
+    return Promise.resolve();
+  };
+  return {
+    port: (server.address() as { port: number }).port,
+    close: (): Promise<void> => closed ??= close(),
+  };
+}
+
+/** A buffer that the runtime reads into, and what to call then; the answer says whether to read on. */
+interface OnRead {
+  readonly buffer: Uint8Array;
+  callback(count: number): boolean;
+}
+
+function open(host: string, port: number, tls: boolean | TlsOptions | undefined, onread: OnRead): Socket {
+  // `onread` works for TLS, too, but the types have it for TCP only.
+  const options: NetConnectOpts & { onread: OnRead } = { host, port, onread };
+  const socket = tls ? connectTls({ ...options, ...tlsOptions(host, tls === true ? {} : tls) }) : connectTcp(options);
+  tune(socket);
+  return socket;
+}
+
+function tune(socket: Socket): void {
+  socket.setNoDelay(true);
+  socket.setKeepAlive(true, KEEP_ALIVE_MS);
+}
+
+function tlsOptions(host: string, { ca, cert, key, serverName, insecure }: TlsOptions): ConnectionOptions {
+  const name = serverName ?? host;
+  return {
+    rejectUnauthorized: !insecure,
+    // Node.js sends the name only when told to, and an IP address must not be sent (RFC 6066), but is checked all the same.
+    ...(isIP(name) === 0
+      ? { servername: name }
+      : { checkServerIdentity: (_host: string, certificate: PeerCertificate) => checkServerIdentity(name, certificate) }),
+    ...(ca === undefined ? {} : { ca }),
+    ...(cert === undefined ? {} : { cert }),
+    ...(key === undefined ? {} : { key }),
+  };
+}
+
+/** One socket. What has come and was not read stops the runtime from reading more. */
+class NodeTransport implements Transport {
+  readonly #peer: Peer;
+  readonly #inbox = new Inbox(() => {
+    if (this.#paused && this.#inbox.size === 0) {
+      this.#paused = false;
+      this.#socket?.resume();
+    }
+  });
+  #socket: Socket | undefined;
+  #paused = false;
+  #rejectWrite: ((error: ConnectionError) => void) | undefined;
+  /** Why writes are refused. */
+  #broken: ConnectionError | undefined;
+
+  constructor(peer: Peer) {
+    this.#peer = peer;
+  }
+
+  /** Lets the runtime read into one buffer for the connection's whole life: no allocation a chunk. */
+  get onread(): OnRead {
+    const buffer = new Uint8Array(READ_BUFFER_SIZE);
+    return { buffer, callback: (count: number): boolean => this.receive(buffer.subarray(0, count)) };
+  }
+
+  /** Takes what came; false when no more must come until it was read. */
+  receive(chunk: Uint8Array): boolean {
+    this.#inbox.push(chunk);
+    this.#paused = this.#inbox.size > 0;
+    return !this.#paused;
+  }
+
+  /** Takes over `socket`, which is connected. */
+  attach(socket: Socket): void {
+    this.#socket = socket;
+    socket.on("end", () => {
+      this.#inbox.end();
+      this.#refuseWrites(peerClosedError(this.#peer));
+    });
+    socket.on("error", (cause: Error) => this.#fail(streamError(this.#peer, cause)));
+    socket.on("close", () => this.#fail(peerClosedError(this.#peer)));
+  }
+
+  read(into: Uint8Array): Promise<number> {
+    return this.#inbox.read(into);
+  }
+
+  write(parts: readonly Uint8Array[]): Promise<void> {
+    if (this.#broken !== undefined) return Promise.reject(this.#broken);
+    if (this.#rejectWrite !== undefined) return Promise.reject(overlapError("write"));
+    const filled = parts.filter((part) => part.length > 0);
+    const last = filled.pop();
+    if (last === undefined) return Promise.resolve();
+    return new Promise((resolve, reject) => {
+      this.#rejectWrite = reject;
+      const socket = this.#socket!;
+      // Corked parts leave in one writev, by reference.
+      socket.cork();
+      for (const part of filled) socket.write(part);
+      // Only this callback says that the kernel has all of it: "drain" does not come for less than the high-water mark.
+      socket.write(last, (cause) => {
+        if (this.#rejectWrite !== reject) return;
+        if (cause) return this.#fail(streamError(this.#peer, cause));
+        this.#rejectWrite = undefined;
+        resolve();
+      });
+      socket.uncork();
+    });
+  }
+
+  close(): void {
+    const error = closedError(this.#peer);
+    this.#inbox.close(error);
+    this.#refuseWrites(error);
+    this.#socket?.destroy();
+  }
+
+  #fail(error: ConnectionError): void {
+    this.#inbox.fail(error);
+    this.#refuseWrites(error);
+  }
+
+  #refuseWrites(error: ConnectionError): void {
+    this.#broken ??= error;
+    this.#rejectWrite?.(error);
+    this.#rejectWrite = undefined;
+  }
+}
