@@ -11,8 +11,24 @@
  */
 
 import type { ClientOptions } from "../src/client/client_options.ts";
+import type { Platform } from "../src/client/platform.ts";
+import type { Codecs } from "../src/compression/codec.ts";
+import { gzip } from "../src/compression/gzip.ts";
 import { Kafka as CoreKafka } from "../src/kafka.ts";
-import { platform } from "./auto.ts";
+import { connect } from "./auto.ts";
+
+/** Sockets and codecs of the runtime the program runs in. */
+export const platform: Platform = {
+  connect,
+  async codecs(): Promise<Codecs> {
+    try {
+      const { nativeCodecs } = await import("./codecs_native.ts");
+      return { gzip, ...nativeCodecs() };
+    } catch {
+      return { gzip }; // no node:zlib, as in a browser
+    }
+  },
+};
 
 /** A Kafka cluster as seen from here. `connect` and `codecs` given as options win over the runtime's. */
 export class Kafka extends CoreKafka {

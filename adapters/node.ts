@@ -67,6 +67,7 @@ export const connect: Connect = (host: string, port: number, options: ConnectOpt
     socket.once(attempt.tls ? "secureConnect" : "connect", () => {
       settle();
       transport.attach(socket);
+      socket.resume();
       resolve(transport);
     });
   });
@@ -89,7 +90,8 @@ export const listen: Listen = (
     accept(transport);
   });
   return new Promise((resolve, reject) => {
-    server.once("error", (cause: Error) => {
+    // Stays on: an accept that fails later, for want of file descriptors, must not end the process.
+    server.on("error", (cause: Error) => {
       const details = { host, port, cause, retriable: false };
       reject(new ConnectionError(`listen ${peerText({ host, port })}: ${cause.message}`, details));
     });
@@ -133,10 +135,10 @@ function tlsOptions(host: string, { ca, cert, key, serverName, insecure }: TlsOp
   const name = serverName ?? host;
   return {
     rejectUnauthorized: !insecure,
-    // Node.js sends the name only when told to, and an IP address must not be sent (RFC 6066), but is checked all the same.
-    ...(isIP(name) === 0
-      ? { servername: name }
-      : { checkServerIdentity: (_host: string, certificate: PeerCertificate) => checkServerIdentity(name, certificate) }),
+    // Node.js sends the name only when told to. An IP address must not be sent (RFC 6066); the host is checked anyway.
+    ...(isIP(name) === 0 ? { servername: name } : serverName === undefined ? {} : {
+      checkServerIdentity: (_host: string, certificate: PeerCertificate) => checkServerIdentity(name, certificate),
+    }),
     ...(ca === undefined ? {} : { ca }),
     ...(cert === undefined ? {} : { cert }),
     ...(key === undefined ? {} : { key }),
@@ -206,6 +208,8 @@ class NodeTransport implements Transport {
       socket.write(last, (cause) => {
         if (this.#rejectWrite !== reject) return;
         if (cause) return this.#fail(streamError(this.#peer, cause));
+        // Node.js reports a write that a reset cut off as done.
+        if (socket.destroyed) return this.#fail(peerClosedError(this.#peer));
         this.#rejectWrite = undefined;
         resolve();
       });

@@ -22,8 +22,10 @@ export type Runtime = "deno" | "bun" | "node";
 
 /** What to run. */
 export interface RunOptions {
-  /** Test files, absolute or relative to the project's folder. */
+  /** Test files, absolute or relative to `folder`. */
   readonly files: readonly string[];
+  /** Where the runtimes run. Default: the project's folder. */
+  readonly folder?: string;
   /** The runtimes to run them in. Default: all three. */
   readonly runtimes?: readonly Runtime[];
   /** Added to the environment of the tests. */
@@ -77,13 +79,30 @@ export function tool(name: string): string {
 
 /** Ends the children that run now. They are in groups of their own, so a Ctrl-C in the terminal does not reach them by itself. */
 const endWithUs = new Set<() => void>();
-process.on("exit", () => endWithUs.forEach((kill) => kill()));
-for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) {
-  process.once(signal, () => {
-    endWithUs.forEach((kill) => kill());
-    // A program with a handler of its own ends when that has cleaned up.
-    if (process.listenerCount(signal) === 0) process.exit(1);
-  });
+const signals = ["SIGINT", "SIGTERM", "SIGHUP"] as const;
+
+function endAll(): void {
+  for (const kill of endWithUs) kill();
+}
+
+function onSignal(signal: NodeJS.Signals): void {
+  endAll();
+  // A program with a handler of its own ends when that has cleaned up.
+  if (process.listenerCount(signal) === 1) process.exit(1);
+}
+
+function addChild(kill: () => void): void {
+  endWithUs.add(kill);
+  if (endWithUs.size > 1) return;
+  process.on("exit", endAll);
+  for (const signal of signals) process.on(signal, onSignal);
+}
+
+function removeChild(kill: () => void): void {
+  endWithUs.delete(kill);
+  if (endWithUs.size > 0) return;
+  process.off("exit", endAll);
+  for (const signal of signals) process.off(signal, onSignal);
 }
 
 /** Runs `command` without a shell and collects what it prints; ends its whole process group when it falls silent or runs too long. */
@@ -125,11 +144,11 @@ export function run(
     };
     child.stdout.setEncoding("utf8").on("data", take);
     child.stderr.setEncoding("utf8").on("data", take);
-    endWithUs.add(kill);
+    addChild(kill);
     const done = (code: number): void => {
       clearTimeout(silence);
       clearTimeout(whole);
-      endWithUs.delete(kill);
+      removeChild(kill);
       resolve({ code, output, stopped, seconds: (performance.now() - started) / 1000 });
     };
     child.on("error", (error) => {
@@ -142,7 +161,8 @@ export function run(
 
 /** Runs the same files in each runtime; prints one line a runtime that passed, and all about what failed. */
 export async function runTests(options: RunOptions): Promise<RunResult> {
-  const files = options.files.map((file) => relative(root, resolve(root, file)).split(sep).join("/"));
+  const folder = options.folder ?? root;
+  const files = options.files.map((file) => relative(folder, resolve(folder, file)).split(sep).join("/"));
   const runtimes = options.runtimes ?? ["deno", "node", "bun"];
   const perRuntime: Partial<Record<Runtime, RuntimeResult>> = {};
   const waiting = [...runtimes];
@@ -200,6 +220,7 @@ async function runOne(runtime: Runtime, files: readonly string[], options: RunOp
       const reportFile = join(folder, `${index}`);
       const [command, ...args] = commandFor[runtime](group, reportFile);
       const finished = await run(tool(command!), args, {
+        cwd: options.folder ?? root,
         timeoutMs: options.timeoutMs ?? 120_000,
         ...(options.env === undefined ? {} : { env: options.env }),
       });
@@ -225,7 +246,7 @@ const commandFor: Record<Runtime, (files: readonly string[], reportFile: string)
   ],
   node: (files, reportFile) => [
     ...["node", "--test-reporter=spec", "--test-reporter-destination=stdout"],
-    ...["--test-reporter=./tools/node_reporter.ts", `--test-reporter-destination=${reportFile}`],
+    ...[`--test-reporter=${new URL("node_reporter.ts", import.meta.url)}`, `--test-reporter-destination=${reportFile}`],
     ...files,
   ],
 };
@@ -292,13 +313,8 @@ function problemsOf(runtime: Runtime, files: readonly string[], finished: Finish
   }
   const problems: string[] = [];
   if (finished.code !== 0 && counted.failed === 0) {
-    problems.push(
-      `${
-        files.length === 1 ? files[0] : "the run"
-      }: exit code ${finished.code} although no test was reported as failed`,
-    );
-  } else if (finished.code === 0 && counted.failed > 0) {
-    problems.push("exit code 0 although a test failed");
+    const where = files.length === 1 ? files[0] : "the run";
+    problems.push(`${where}: exit code ${finished.code} although no test was reported as failed`);
   }
   if (finished.code !== 0) return problems;
   if (runtime === "node") {

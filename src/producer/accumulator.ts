@@ -8,7 +8,7 @@
 import type { TopicMetadata } from "../client/cluster.ts";
 import type { Clock } from "../core/clock.ts";
 import type { Random } from "../core/random.ts";
-import { RecordBatchBuilder, type RecordHeaders } from "../records/record_batch_builder.ts";
+import { type HeaderInput, RecordBatchBuilder } from "../records/record_batch_builder.ts";
 import type { BufferPool } from "./buffer_pool.ts";
 import { PartitionQueue } from "./partition_queue.ts";
 import { ProducerBatch, type Reject, type Resolve } from "./producer_batch.ts";
@@ -22,7 +22,7 @@ export interface PreparedRecord {
   /** Value. */
   readonly value: Payload | null;
   /** Headers. */
-  readonly headers: RecordHeaders;
+  readonly headers: readonly HeaderInput[];
   /** Milliseconds since 1970. */
   readonly timestamp: number;
   /** Upper bound of its size as the only record of a batch, in bytes. */
@@ -54,6 +54,7 @@ export interface AccumulatorOptions {
 }
 
 interface TopicQueues {
+  compressionRatio: number;
   readonly partitions: (PartitionQueue | undefined)[];
   readonly sticky: StickyPartitioner;
 }
@@ -121,6 +122,13 @@ export class Accumulator {
     return this.#topics.get(batch.topic)!.partitions[batch.partition]!;
   }
 
+  /** Learns from a compressed batch how well its topic compresses: quick to expect worse, slow to expect better, as Java does. */
+  observeRatio(topic: string, ratio: number): void {
+    const queues = this.#topics.get(topic)!;
+    const expected = queues.compressionRatio;
+    queues.compressionRatio = ratio > expected ? Math.max(expected + 0.05, ratio) : Math.max(expected - 0.005, ratio);
+  }
+
   /** Takes the first waiting batch out of `queue`, which then stands last in line. */
   take(queue: PartitionQueue): ProducerBatch {
     const batch = queue.waiting.shift()!;
@@ -173,7 +181,11 @@ export class Accumulator {
   #topicQueues(name: string): TopicQueues {
     let queues = this.#topics.get(name);
     if (queues === undefined) {
-      queues = { partitions: [], sticky: new StickyPartitioner(this.#options.batchSize, this.#options.random) };
+      queues = {
+        compressionRatio: 1,
+        partitions: [],
+        sticky: new StickyPartitioner(this.#options.batchSize, this.#options.random),
+      };
       this.#topics.set(name, queues);
     }
     return queues;
@@ -189,8 +201,11 @@ export class Accumulator {
   }
 
   #open(queue: PartitionQueue, buffer: Uint8Array): ProducerBatch {
-    const builder = new RecordBatchBuilder(buffer);
-    const { clock } = this.#options;
+    const { batchSize, bufferSize, clock } = this.#options;
+    const ratio = this.#topics.get(queue.topic)!.compressionRatio;
+    // A buffer larger than usual was made for one record, which is the batch then.
+    const limit = buffer.length > bufferSize ? buffer.length : batchSize;
+    const builder = new RecordBatchBuilder(buffer, { limit, compressionRatio: ratio });
     const batch = new ProducerBatch(queue.topic, queue.partition, builder, buffer, clock.now(), queue.takeOrdinal());
     queue.open = batch;
     queue.waiting.push(batch);

@@ -17,7 +17,7 @@ import { ClosedError, ConfigError, KafkaError, ProduceError, TimeoutError } from
 import type { Resolved } from "../core/option_table.ts";
 import { Queue } from "../core/queue.ts";
 import { murmur2 } from "../hash/murmur2.ts";
-import { type RecordHeaders, recordUpperBound } from "../records/record_batch_builder.ts";
+import { type HeaderInput, recordBound } from "../records/record_batch_builder.ts";
 import { Accumulator, type PreparedRecord } from "./accumulator.ts";
 import { BufferPool } from "./buffer_pool.ts";
 import type { ProducerBatch, Reject, Resolve } from "./producer_batch.ts";
@@ -49,7 +49,7 @@ interface TopicState {
   working: boolean;
 }
 
-const NO_HEADERS: RecordHeaders = [];
+const NO_HEADERS: readonly HeaderInput[] = [];
 
 // The wall clock is read once for so many records at most; each reading costs as much as appending a record.
 const RECORDS_PER_CLOCK_READING = 64;
@@ -219,7 +219,7 @@ export class Producer {
     const headers = record.headers === undefined ? NO_HEADERS : checkedHeaders(record);
     const keySize = payloadSize(record, "key", key);
     const valueSize = payloadSize(record, "value", value);
-    const bound = recordUpperBound(keySize, valueSize, headers);
+    const bound = recordBound(keySize, valueSize, headers);
     const { maxRequestSize, bufferMemory } = this.#options;
     if (bound > maxRequestSize || bound > bufferMemory) {
       const [name, limit] = bound > maxRequestSize
@@ -383,9 +383,9 @@ function payloadSize(record: ProducerRecord, field: string, payload: Payload | n
   throw invalid(record, `${field} must be a Uint8Array, a string or null, not ${typeof payload}`);
 }
 
-function checkedHeaders(record: ProducerRecord): RecordHeaders {
+function checkedHeaders(record: ProducerRecord): readonly HeaderInput[] {
   const headers = record.headers!;
-  const list = Array.isArray(headers) ? headers as RecordHeaders : Object.entries(headers);
+  const list = Array.isArray(headers) ? headers as readonly HeaderInput[] : Object.entries(headers);
   for (const header of list) {
     if (!Array.isArray(header) || typeof header[0] !== "string") {
       throw invalid(record, "a header is a [name, value] pair");

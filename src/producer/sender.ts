@@ -289,6 +289,7 @@ export class Sender {
       producerEpoch: batch.producerEpoch,
       baseSequence: batch.baseSequence,
     });
+    if (seal.compression !== undefined) this.#accumulator.observeRatio(batch.topic, batch.builder.compressionRatio);
     metrics.observe("batch-size", records.length, tags);
     metrics.count("record-send-total", batch.recordCount, tags);
     return records;

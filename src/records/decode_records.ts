@@ -51,7 +51,11 @@ export function decodeRecords(
     if (keyLength > 0) cursor.position = keyStart + keyLength;
     // A key past the end must not be jumped over: the read behind it would be somebody else's byte, then checked too late.
     if (keyLength < -1 || cursor.position >= recordEnd) {
-      throw fault(i, recordStart, `key length ${keyLength}, ${Math.max(0, recordEnd - keyStart)} bytes left in the record`);
+      throw fault(
+        i,
+        recordStart,
+        `key length ${keyLength}, ${Math.max(0, recordEnd - keyStart)} bytes left in the record`,
+      );
     }
     const valueLength = cursor.varint();
     const valueStart = cursor.position;
@@ -167,7 +171,9 @@ class Cursor {
       if (keyLength < 0 || keyLength >= end - this.position) return `length ${keyLength} of the key of header ${i}`;
       this.position += keyLength;
       const valueLength = this.varint();
-      if (valueLength < -1 || valueLength > end - this.position) return `length ${valueLength} of the value of header ${i}`;
+      if (valueLength < -1 || valueLength > end - this.position) {
+        return `length ${valueLength} of the value of header ${i}`;
+      }
       if (valueLength > 0) this.position += valueLength;
     }
     return undefined;

@@ -12,7 +12,12 @@
  * @module
  */
 
-import { codecFor, type CompressionType, compressionTypeOf, DEFAULT_DECOMPRESSION_LIMIT } from "../compression/codec.ts";
+import {
+  codecFor,
+  type CompressionType,
+  compressionTypeOf,
+  DEFAULT_DECOMPRESSION_LIMIT,
+} from "../compression/codec.ts";
 import type { CorruptRecordError } from "../core/kafka_error.ts";
 import type { Crc32c } from "../hash/crc32c.ts";
 import type { Batch, DecodeOptions } from "./batch.ts";
@@ -81,15 +86,31 @@ export class RecordBatch implements Batch {
     this.#context = context;
     const room = buffer.length - start;
     if (room < RECORD_BATCH_OVERHEAD) {
-      throw corruptRecord(context, start, undefined, `a record batch takes ${RECORD_BATCH_OVERHEAD} bytes, ${room} left`);
+      throw corruptRecord(
+        context,
+        start,
+        undefined,
+        `a record batch takes ${RECORD_BATCH_OVERHEAD} bytes, ${room} left`,
+      );
     }
     const size = LOG_OVERHEAD + view.getInt32(start + F.length);
     if (size < RECORD_BATCH_OVERHEAD || size > room) {
-      throw corruptRecord(context, start, undefined, `batch length ${size - LOG_OVERHEAD} is impossible, ${room} bytes left`);
+      throw corruptRecord(
+        context,
+        start,
+        undefined,
+        `batch length ${size - LOG_OVERHEAD} is impossible, ${room} bytes left`,
+      );
     }
     const magic = view.getInt8(start + F.magic);
     if (magic !== 2) {
-      throw corruptRecord(context, start, undefined, `magic ${magic} is not that of a record batch`, "UNSUPPORTED_MAGIC");
+      throw corruptRecord(
+        context,
+        start,
+        undefined,
+        `magic ${magic} is not that of a record batch`,
+        "UNSUPPORTED_MAGIC",
+      );
     }
     this.size = size;
   }
@@ -135,11 +156,11 @@ export class RecordBatch implements Batch {
    * @throws CompressionError for a codec number that Kafka does not know.
    */
   get compression(): CompressionType {
-    const { attributes } = this;
-    if ((attributes & A.codec) > 4) {
-      throw codecFailure(this.#context, this.#start, this.#knownOffset(), unknownCodec(attributes));
+    try {
+      return compressionTypeOf(this.attributes);
+    } catch (cause) {
+      throw codecFailure(this.#context, this.#start, this.#knownOffset(), cause);
     }
-    return compressionTypeOf(attributes);
   }
 
   /** Whether the producer set the timestamps (`"CreateTime"`) or the broker (`"LogAppendTime"`). */
@@ -174,7 +195,11 @@ export class RecordBatch implements Batch {
 
   /** Offset of its last record, or an upper bound where that one was compacted away. */
   get lastOffset(): number {
-    return this.baseOffset + this.lastOffsetDelta;
+    const delta = this.lastOffsetDelta;
+    if (delta < 0) throw this.#corrupt(`last offset delta ${delta}`);
+    const offset = this.baseOffset + delta;
+    if (!Number.isSafeInteger(offset)) throw this.#unsafe("lastOffset");
+    return offset;
   }
 
   /** Timestamp its records' deltas count from: the first record's, or the delete horizon. */
@@ -244,7 +269,7 @@ export class RecordBatch implements Batch {
     if (count === 0) return [];
     const baseOffset = this.baseOffset;
     const isLogAppendTime = (this.attributes & A.logAppendTime) !== 0;
-    if (!Number.isSafeInteger(baseOffset + this.lastOffsetDelta)) throw this.#unsafe("lastOffset");
+    const lastOffsetDelta = this.lastOffset - baseOffset;
     const inflated = this.compression === "none" ? undefined : this.#inflate(options);
     const start = inflated === undefined ? this.#start + RECORD_BATCH_OVERHEAD : 0;
     const end = inflated === undefined ? this.#start + this.size : inflated.length;
@@ -258,7 +283,7 @@ export class RecordBatch implements Batch {
       baseSequence: this.baseSequence,
       hasHeaders: true,
     };
-    return decodeRecords(origin, start, end, count, this.lastOffsetDelta, isLogAppendTime, (index, position, reason) => {
+    return decodeRecords(origin, start, end, count, lastOffsetDelta, isLogAppendTime, (index, position, reason) => {
       const where = inflated === undefined
         ? `byte ${position - this.#start} of the batch`
         : `byte ${position} of its inflated records`;
@@ -311,12 +336,4 @@ export class RecordBatch implements Batch {
 
 function hex(crc: number): string {
   return crc.toString(16).padStart(8, "0");
-}
-
-function unknownCodec(attributes: number): unknown {
-  try {
-    return compressionTypeOf(attributes);
-  } catch (error) {
-    return error;
-  }
 }

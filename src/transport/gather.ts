@@ -10,7 +10,7 @@
  * Yields the bytes of `parts` in order: neighbours that fit into `scratch` together as one copy in it, others as they are.
  * What was yielded must be written before the next step, which reuses `scratch`.
  */
-export function* gather(parts: readonly Uint8Array[], scratch: Uint8Array): Generator<Uint8Array> {
+export function* gather(parts: readonly Uint8Array[], scratch: Uint8Array): Generator<Uint8Array, undefined> {
   let first = 0;
   let size = 0;
   for (let i = 0; i < parts.length; i++) {

@@ -1,0 +1,227 @@
+/**
+ * Sockets over `Bun.connect`.
+ *
+ * ```ts
+ * import { connect } from "./bun.ts";
+ *
+ * const transport = await connect("localhost", 9092, { signal: AbortSignal.timeout(10_000) });
+ * await transport.write([new Uint8Array([0, 0, 0, 0])]);
+ * transport.close();
+ * ```
+ *
+ * @module
+ */
+
+import type { ConnectionError } from "../src/core/kafka_error.ts";
+import { connectAbortedError, type ConnectAttempt, connectError } from "../src/transport/connect_error.ts";
+import { gather } from "../src/transport/gather.ts";
+import { Inbox } from "../src/transport/inbox.ts";
+import { closedError, overlapError, type Peer, peerClosedError, streamError } from "../src/transport/stream_error.ts";
+import type { Connect, ConnectOptions, TlsOptions, Transport } from "../src/transport/transport.ts";
+
+export type { Connect, ConnectOptions, TlsOptions, Transport };
+
+interface BunSocket {
+  /** Answers how many bytes were taken, -1 when closed; the rest is ours to write after `drain`. */
+  write(data: Uint8Array): number;
+  pause(): void;
+  resume(): void;
+  terminate(): void;
+  setNoDelay(on: boolean): boolean;
+  setKeepAlive(on: boolean, ms: number): boolean;
+}
+
+interface BunHandlers {
+  open(socket: BunSocket): void;
+  handshake(socket: BunSocket, authorized: boolean, error: Error | null): void;
+  data(socket: BunSocket, chunk: Uint8Array): void;
+  drain(socket: BunSocket): void;
+  end(socket: BunSocket): void;
+  close(socket: BunSocket, error?: Error): void;
+  error(socket: BunSocket, error: Error): void;
+}
+
+interface BunLike {
+  connect(options: { hostname: string; port: number; tls?: object; socket: BunHandlers }): Promise<BunSocket>;
+}
+
+const KEEP_ALIVE_MS = 30_000;
+const SCRATCH_SIZE = 64 * 1024;
+/** Bytes that may wait for a reader before the runtime is told to stop; its chunks have up to 512 KiB. */
+const PAUSE_ABOVE = 128 * 1024;
+
+/** Opens a TCP or TLS connection. */
+export const connect: Connect = (host: string, port: number, options: ConnectOptions = {}): Promise<Transport> => {
+  const { Bun } = globalThis as unknown as { Bun: BunLike };
+  const attempt = { host, port, tls: Boolean(options.tls) };
+  return new Promise((resolve, reject) => {
+    const { signal } = options;
+    if (signal?.aborted) return reject(connectAbortedError(attempt, signal.reason));
+    const abort = () => transport.giveUp(connectAbortedError(attempt, signal?.reason));
+    const transport = new BunTransport(attempt, (error) => {
+      signal?.removeEventListener("abort", abort);
+      if (error === undefined) resolve(transport);
+      else reject(error);
+    });
+    signal?.addEventListener("abort", abort, { once: true });
+    const fail = (cause: unknown) => transport.giveUp(connectError(attempt, cause));
+    try {
+      const tls = options.tls ? { tls: tlsOptions(options.tls === true ? {} : options.tls) } : {};
+      Bun.connect({ hostname: host, port, socket: transport.handlers, ...tls }).catch(fail);
+    } catch (cause) {
+      fail(cause);
+    }
+  });
+};
+
+function tlsOptions({ ca, cert, key, serverName, insecure }: TlsOptions): object {
+  return {
+    rejectUnauthorized: !insecure,
+    ...(serverName === undefined ? {} : { serverName }),
+    ...(ca === undefined ? {} : { ca }),
+    ...(cert === undefined ? {} : { cert }),
+    ...(key === undefined ? {} : { key }),
+  };
+}
+
+/** One socket, from before it is connected. */
+class BunTransport implements Transport {
+  readonly #attempt: ConnectAttempt;
+  readonly #peer: Peer;
+  /** Tells the waiter for the connection, once. */
+  #onConnected: ((error?: ConnectionError) => void) | undefined;
+  readonly #inbox: Inbox = new Inbox(() => {
+    if (this.#paused && this.#inbox.size <= PAUSE_ABOVE) {
+      this.#paused = false;
+      this.#socket?.resume();
+    }
+  });
+  readonly #scratch: Uint8Array = new Uint8Array(SCRATCH_SIZE);
+  #socket: BunSocket | undefined;
+  #paused = false;
+  #writing: Writing | undefined;
+  /** Why writes are refused. */
+  #broken: ConnectionError | undefined;
+
+  constructor(attempt: ConnectAttempt, onConnected: (error?: ConnectionError) => void) {
+    this.#attempt = attempt;
+    this.#peer = { host: attempt.host, port: attempt.port };
+    this.#onConnected = onConnected;
+  }
+
+  /** What the runtime calls. */
+  get handlers(): BunHandlers {
+    return {
+      open: (socket) => {
+        this.#socket = socket;
+        // The attempt was given up, but the runtime has no way to stop connecting.
+        if (this.#broken !== undefined) return socket.terminate();
+        socket.setNoDelay(true);
+        socket.setKeepAlive(true, KEEP_ALIVE_MS);
+        if (!this.#attempt.tls) this.#connected();
+      },
+      // With TLS the socket is open before the certificates have been checked.
+      handshake: (_socket, authorized, error) => {
+        if (authorized) this.#connected();
+        else this.#fail(error ?? new Error("TLS handshake failed"));
+      },
+      data: (socket, chunk) => {
+        this.#inbox.push(chunk);
+        if (this.#inbox.size > PAUSE_ABOVE && !this.#paused) {
+          this.#paused = true;
+          socket.pause();
+        }
+      },
+      drain: () => this.#pump(),
+      end: () => {
+        if (this.#onConnected !== undefined) return this.#fail(closedByPeer());
+        this.#inbox.end();
+        this.#refuseWrites(peerClosedError(this.#peer));
+      },
+      close: (_socket, error) => this.#fail(error ?? closedByPeer()),
+      error: (_socket, error) => this.#fail(error),
+    };
+  }
+
+  /** Ends an attempt that did not lead to a connection. */
+  giveUp(error: ConnectionError): void {
+    const onConnected = this.#onConnected;
+    if (onConnected === undefined) return;
+    this.#onConnected = undefined;
+    this.#broken = error;
+    this.#socket?.terminate();
+    onConnected(error);
+  }
+
+  read(into: Uint8Array): Promise<number> {
+    return this.#inbox.read(into);
+  }
+
+  write(parts: readonly Uint8Array[]): Promise<void> {
+    if (this.#broken !== undefined) return Promise.reject(this.#broken);
+    if (this.#writing !== undefined) return Promise.reject(overlapError("write"));
+    return new Promise((resolve, reject) => {
+      this.#writing = { pieces: gather(parts, this.#scratch), rest: undefined, resolve, reject };
+      this.#pump();
+    });
+  }
+
+  close(): void {
+    const error = closedError(this.#peer);
+    this.#inbox.close(error);
+    this.#refuseWrites(error);
+    this.#socket?.terminate();
+  }
+
+  /** Hands pieces to the runtime until it takes no more or all is written. */
+  #pump(): void {
+    const writing = this.#writing;
+    if (writing === undefined) return;
+    for (;;) {
+      const piece = writing.rest ?? writing.pieces.next().value;
+      if (piece === undefined) break;
+      const taken = this.#socket!.write(piece);
+      if (taken < 0) return this.#refuseWrites(peerClosedError(this.#peer));
+      writing.rest = taken < piece.length ? piece.subarray(taken) : undefined;
+      if (writing.rest !== undefined) return;
+    }
+    this.#writing = undefined;
+    writing.resolve();
+  }
+
+  #connected(): void {
+    this.#onConnected?.();
+    this.#onConnected = undefined;
+  }
+
+  #fail(cause: Error): void {
+    if (this.#onConnected !== undefined) return this.giveUp(connectError(this.#attempt, cause));
+    const error = isClosedByPeer(cause) ? peerClosedError(this.#peer) : streamError(this.#peer, cause);
+    this.#inbox.fail(error);
+    this.#refuseWrites(error);
+  }
+
+  #refuseWrites(error: ConnectionError): void {
+    this.#broken ??= error;
+    this.#writing?.reject(error);
+    this.#writing = undefined;
+  }
+}
+
+interface Writing {
+  readonly pieces: Generator<Uint8Array, undefined>;
+  /** What the runtime did not take of the last piece. */
+  rest: Uint8Array | undefined;
+  resolve(): void;
+  reject(error: ConnectionError): void;
+}
+
+const CLOSED_BY_PEER = "CONNECTION_CLOSED";
+
+function closedByPeer(): Error {
+  return Object.assign(new Error("closed by the peer"), { code: CLOSED_BY_PEER });
+}
+
+function isClosedByPeer(cause: Error): boolean {
+  return (cause as { code?: unknown }).code === CLOSED_BY_PEER;
+}
