@@ -12,7 +12,7 @@
  * @module
  */
 
-import { connect as connectTcp, createServer, isIP, type NetConnectOpts, type Server, type Socket } from "node:net";
+import { connect as connectTcp, createServer, isIP, type Server, type Socket } from "node:net";
 import { checkServerIdentity, connect as connectTls, type ConnectionOptions, type PeerCertificate } from "node:tls";
 import { ConnectionError } from "../src/core/kafka_error.ts";
 import { connectAbortedError, connectError } from "../src/transport/connect_error.ts";
@@ -41,7 +41,11 @@ export const connect: Connect = (host: string, port: number, options: ConnectOpt
     const transport = new NodeTransport({ host, port });
     let socket: Socket;
     try {
-      socket = open(host, port, options.tls, transport.onread);
+      // A TLS socket may call `onread` several times although it was told to stop, each time with the same buffer.
+      socket = options.tls
+        ? connectTls({ host, port, ...tlsOptions(host, options.tls === true ? {} : options.tls) })
+        : connectTcp({ host, port, onread: transport.onread });
+      tune(socket);
     } catch (cause) {
       // A port out of range, a key that is no PEM.
       return reject(connectError(attempt, cause));
@@ -67,7 +71,8 @@ export const connect: Connect = (host: string, port: number, options: ConnectOpt
     socket.once(attempt.tls ? "secureConnect" : "connect", () => {
       settle();
       transport.attach(socket);
-      socket.resume();
+      if (attempt.tls) transport.listen(socket);
+      else socket.resume();
       resolve(transport);
     });
   });
@@ -84,9 +89,7 @@ export const listen: Listen = (
     tune(socket);
     const transport = new NodeTransport(peer);
     transport.attach(socket);
-    socket.on("data", (chunk: Uint8Array) => {
-      if (!transport.receive(chunk)) socket.pause();
-    });
+    transport.listen(socket);
     accept(transport);
   });
   return new Promise((resolve, reject) => {
@@ -116,14 +119,6 @@ function listener(server: Server): Listener {
 interface OnRead {
   readonly buffer: Uint8Array;
   callback(count: number): boolean;
-}
-
-function open(host: string, port: number, tls: boolean | TlsOptions | undefined, onread: OnRead): Socket {
-  // `onread` works for TLS, too, but the types have it for TCP only.
-  const options: NetConnectOpts & { onread: OnRead } = { host, port, onread };
-  const socket = tls ? connectTls({ ...options, ...tlsOptions(host, tls === true ? {} : tls) }) : connectTcp(options);
-  tune(socket);
-  return socket;
 }
 
 function tune(socket: Socket): void {
@@ -167,14 +162,14 @@ class NodeTransport implements Transport {
   /** Lets the runtime read into one buffer for the connection's whole life: no allocation a chunk. */
   get onread(): OnRead {
     const buffer = new Uint8Array(READ_BUFFER_SIZE);
-    return { buffer, callback: (count: number): boolean => this.receive(buffer.subarray(0, count)) };
+    return { buffer, callback: (count: number): boolean => this.#receive(buffer.subarray(0, count)) };
   }
 
-  /** Takes what came; false when no more must come until it was read. */
-  receive(chunk: Uint8Array): boolean {
-    this.#inbox.push(chunk);
-    this.#paused = this.#inbox.size > 0;
-    return !this.#paused;
+  /** Takes the chunks that `socket` makes itself, for where {@linkcode NodeTransport.onread} cannot be had. */
+  listen(socket: Socket): void {
+    socket.on("data", (chunk: Uint8Array) => {
+      if (!this.#receive(chunk)) socket.pause();
+    });
   }
 
   /** Takes over `socket`, which is connected. */
@@ -222,6 +217,13 @@ class NodeTransport implements Transport {
     this.#inbox.close(error);
     this.#refuseWrites(error);
     this.#socket?.destroy();
+  }
+
+  /** Takes what came; false when no more must come until it was read. */
+  #receive(chunk: Uint8Array): boolean {
+    this.#inbox.push(chunk);
+    this.#paused = this.#inbox.size > 0;
+    return !this.#paused;
   }
 
   #fail(error: ConnectionError): void {

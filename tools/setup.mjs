@@ -2,7 +2,7 @@
  * Installs the development tools when one is missing or has another version than package.json says, and else does nothing. Every npm script starts
  * with it.
  *
- * Plain JavaScript, since it runs before the right Node is there: in a fresh clone, on whatever Node (18 or newer), Deno or Bun the user has.
+ * Plain JavaScript, since it runs before the right Node is there: in a fresh clone, on whatever Node (18 or newer) the user has.
  *
  * @module
  */
@@ -33,22 +33,20 @@ function readJson(file) {
   return existsSync(file) ? JSON.parse(readFileSync(file, "utf8")) : {};
 }
 
-/** Installs with npm, or with the runtime at hand where there is no npm; says how that ended. */
+/** Installs with npm; says how that ended. */
 function install() {
   // The tools' own folder is about to be replaced, so nothing may run from it.
   const path = (process.env.PATH ?? "").split(delimiter).filter((folder) => !folder.endsWith(`node_modules${sep}.bin`));
-  const options = {
+  const { error, status } = spawnSync("npm", ["ci", "--no-audit", "--no-fund"], {
     cwd: root,
     env: { ...process.env, PATH: path.join(delimiter) },
     shell: process.platform === "win32",
     // Standard output belongs to the command that the user asked for.
     stdio: ["ignore", 2, 2],
-  };
-  const npm = spawnSync("npm", ["ci", "--no-audit", "--no-fund"], options);
-  if (npm.error === undefined) return `npm ci ended with code ${npm.status}`;
-  const args = process.versions.bun ? ["install", "--no-save"] : process.versions.deno ? ["install"] : undefined;
-  if (args === undefined) return "npm is not on the PATH (Node 18 or newer with npm is needed)";
-  return `${args[0]} ended with code ${spawnSync(process.execPath, args, options).status}`;
+  });
+  return error === undefined
+    ? `npm ci ended with code ${status}`
+    : `npm did not start (${error.message}); Node 18 or newer with npm is needed`;
 }
 
 if (missing().length > 0) {

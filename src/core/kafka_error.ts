@@ -41,6 +41,8 @@ export interface ErrorDetails {
   port?: number;
 }
 
+const DETAILS = ["outcome", "topic", "partition", "offset", "file", "position", "host", "port"] as const;
+
 /** Base of every error of this library. */
 export class KafkaError extends Error {
   override readonly name: string = "KafkaError";
@@ -49,35 +51,31 @@ export class KafkaError extends Error {
   /** Whether the same call may succeed later without any change. */
   readonly retriable: boolean;
   /** What is known about the records concerned; undefined when the call was about none. */
-  readonly outcome: Outcome | undefined;
+  declare readonly outcome: Outcome | undefined;
   /** Topic concerned. */
-  readonly topic: string | undefined;
+  declare readonly topic: string | undefined;
   /** Partition concerned. */
-  readonly partition: number | undefined;
+  declare readonly partition: number | undefined;
   /** Record offset concerned. */
-  readonly offset: number | undefined;
+  declare readonly offset: number | undefined;
   /** File concerned. */
-  readonly file: string | undefined;
+  declare readonly file: string | undefined;
   /** Byte position in the file or message. */
-  readonly position: number | undefined;
+  declare readonly position: number | undefined;
   /** Host that was talked to. */
-  readonly host: string | undefined;
+  declare readonly host: string | undefined;
   /** Port that was talked to. */
-  readonly port: number | undefined;
+  declare readonly port: number | undefined;
 
   /** Makes an error that says `message` and carries `details`. */
   constructor(message: string, details: ErrorDetails = {}) {
     super(message, details.cause === undefined ? undefined : { cause: details.cause });
     this.code = details.code ?? "KAFKA_ERROR";
     this.retriable = details.retriable ?? false;
-    this.outcome = details.outcome;
-    this.topic = details.topic;
-    this.partition = details.partition;
-    this.offset = details.offset;
-    this.file = details.file;
-    this.position = details.position;
-    this.host = details.host;
-    this.port = details.port;
+    // Only what applies becomes a field, so that a printed error shows nothing but facts.
+    for (const name of DETAILS) {
+      if (details[name] !== undefined) Object.defineProperty(this, name, { value: details[name], enumerable: true });
+    }
   }
 }
 

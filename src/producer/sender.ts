@@ -73,6 +73,9 @@ const OUT_OF_ORDER_SEQUENCE_NUMBER = 45;
 const DUPLICATE_SEQUENCE_NUMBER = 46;
 const UNKNOWN_PRODUCER_ID = 59;
 
+/** Batches of one producer and partition that a broker recognises when they come again. */
+const REMEMBERED_BATCHES = 5;
+
 /** Errors after which the records may be stored all the same. */
 const MAYBE_STORED = new Set(["REQUEST_TIMED_OUT", "NOT_ENOUGH_REPLICAS_AFTER_APPEND", "NETWORK_EXCEPTION"]);
 
@@ -222,6 +225,13 @@ export class Sender {
       if (queue.inFlight.length > 0) return false;
       queue.restart(identity.id, identity.epoch);
     }
+    // A broker takes any first sequence of a producer it does not know: until one batch is acknowledged, a second one
+    // would be stored even if the first was not. Kafka's own client does not wait here.
+    if (queue.lastAckedSequence < 0 && queue.inFlight.length > 0) return false;
+    // The broker knows a producer's last five batches again. A batch that is sent again must still be one of them, so none
+    // goes that is more than four behind the oldest unresolved one, be those between acknowledged or not. Kafka's own
+    // client lets them go; then a second failure of the oldest ends in OUT_OF_ORDER_SEQUENCE_NUMBER, and in a duplicate.
+    if (head.ordinal - (queue.inFlight[0] ?? head).ordinal >= REMEMBERED_BATCHES) return false;
     queue.assignSequence(head);
     return true;
   }
@@ -397,14 +407,16 @@ export class Sender {
     { errorCode, logStartOffset }: PartitionAnswer,
   ): boolean {
     if (errorCode === UNKNOWN_PRODUCER_ID) {
-      if (logStartOffset !== -1 && !batch.renumbered) queue.wantsEpoch = true;
+      if (logStartOffset !== -1 && !batch.renumbered) {
+        queue.wantsEpoch = true;
+        this.#accumulator.unsettled.add(queue);
+      }
       return true;
     }
-    const isNext = batch.baseSequence === sequenceAfter(queue.lastAckedSequence, 1) ||
-      (queue.lastAckedSequence < 0 && batch.baseSequence === 0);
-    // Behind a batch that failed: it goes again once that one is through.
-    if (queue.unresolvedSequence < 0 && (batch.renumbered || !isNext)) return true;
-    if (queue.unresolvedSequence < 0 || queue.unresolvedSequence === batch.baseSequence) queue.wantsEpoch = true;
+    const isOldest = queue.inFlight[0] === batch;
+    // Behind a batch that failed: it goes again once that one is through. With none before it, only a new epoch helps.
+    if (isOldest || queue.unresolvedSequence === batch.baseSequence) queue.wantsEpoch = true;
+    if (queue.wantsEpoch) this.#accumulator.unsettled.add(queue);
     return true;
   }
 

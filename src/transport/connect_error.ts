@@ -73,5 +73,7 @@ function codeOf(cause: unknown): string | undefined {
 function messageOf(cause: unknown): string {
   const { errors, message } = (cause ?? {}) as { errors?: unknown; message?: unknown };
   if (Array.isArray(errors) && errors.length > 0) return errors.map(messageOf).join(", ");
-  return typeof message === "string" && message !== "" ? message : String(cause);
+  if (typeof message !== "string" || message === "") return String(cause);
+  // OpenSSL's own text has addresses and source files of its build around the reason.
+  return /SSL routines:[^:]*:([^:]+)/.exec(message)?.[1] ?? message.trim();
 }

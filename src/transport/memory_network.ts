@@ -114,7 +114,12 @@ export class MemoryNetwork {
     const where = address(host, chosen);
     if (this.#listeners.has(where)) {
       return Promise.reject(
-        new ConnectionError(`listen ${where}: the port is taken`, { host, port, code: "EADDRINUSE", retriable: false }),
+        new ConnectionError(`listen ${peerText({ host, port })}: the port is taken`, {
+          host,
+          port,
+          code: "EADDRINUSE",
+          retriable: false,
+        }),
       );
     }
     this.#hosts.add(nameOf(host));

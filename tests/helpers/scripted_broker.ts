@@ -1,0 +1,196 @@
+/**
+ * A broker in memory that does what a test says: it answers ApiVersions, Metadata, InitProducerId and Produce like Kafka,
+ * keeps the batches it accepted, checks sequences, and lets `script` change or withhold single answers.
+ */
+
+import { Reader } from "../../src/bytes/reader.ts";
+import { Writer } from "../../src/bytes/writer.ts";
+import type { Input, ServerApi } from "../../src/protocol/api.ts";
+import { apiVersionsServerApi } from "../../src/protocol/api_versions.ts";
+import { initProducerIdServerApi } from "../../src/protocol/init_producer_id.ts";
+import { metadataServerApi } from "../../src/protocol/metadata.ts";
+import { type ProduceRequest, type ProduceResponse, produceServerApi } from "../../src/protocol/produce.ts";
+import { RecordBatch } from "../../src/records/record_batch.ts";
+import { FrameReader } from "../../src/transport/frame_reader.ts";
+import type { MemoryNetwork } from "../../src/transport/memory_network.ts";
+import type { Transport } from "../../src/transport/transport.ts";
+
+/** What becomes of one request: `"answer"` as usual, `"silence"`, `"cut"` before or after it is carried out, or an error code for every partition. */
+export type Verdict = "answer" | "silence" | "cut-before" | "cut-after" | {
+  readonly error: number;
+  readonly append?: boolean;
+};
+
+/** What a test may change. */
+export interface BrokerScript {
+  /** Partitions of topics; a topic that is not here is unknown. */
+  topics: Record<string, number>;
+  /** Decides on the `nth` (from 1) request of an API. */
+  verdict?: (api: string, nth: number) => Verdict;
+  /** Error code of every topic in Metadata answers. */
+  topicError?: (topic: string) => number;
+  /** Ranges of versions to announce, by API key. */
+  ranges?: Record<number, [number, number]>;
+}
+
+interface Stored {
+  readonly values: string[];
+  readonly timestamps: number[];
+  readonly producers: Map<number, { epoch: number; last: { first: number; count: number; offset: number }[] }>;
+}
+
+const APIS = [apiVersionsServerApi, metadataServerApi, initProducerIdServerApi, produceServerApi] as const;
+const HOST = "broker";
+const PORT = 9092;
+const text = new TextDecoder();
+
+export class ScriptedBroker {
+  readonly script: BrokerScript;
+  readonly requests: string[] = [];
+  readonly produceRequests: ProduceRequest[] = [];
+  readonly stored = new Map<string, Stored>();
+  readonly bootstrapServers = `${HOST}:${PORT}`;
+  #counts = new Map<string, number>();
+  #nextProducerId = 1000;
+
+  constructor(script: BrokerScript) {
+    this.script = script;
+  }
+
+  async listen(network: MemoryNetwork): Promise<void> {
+    await network.listen(HOST, PORT, (transport) => void this.#serve(transport));
+  }
+
+  values(topic: string, partition = 0): string[] {
+    return this.stored.get(`${topic}-${partition}`)?.values ?? [];
+  }
+
+  async #serve(transport: Transport): Promise<void> {
+    const frames = new FrameReader(transport, { peer: "client" });
+    try {
+      for (;;) {
+        const frame = await frames.next();
+        if (frame === null) return;
+        const reader = new Reader(frame, "request");
+        const [key, version, correlationId] = [reader.int16(), reader.int16(), reader.int32()];
+        reader.textOrNull(false);
+        const api = APIS.find((candidate) => candidate.key === key);
+        if (api === undefined) return transport.close();
+        const known = key !== 18 || version <= 4;
+        if (version >= api.flexibleFrom && known) reader.skipTags();
+        this.requests.push(api.name);
+        const nth = (this.#counts.get(api.name) ?? 0) + 1;
+        this.#counts.set(api.name, nth);
+        const verdict = this.script.verdict?.(api.name, nth) ?? "answer";
+        if (verdict === "cut-before") return transport.close();
+        const body = this.#answer(api.name, reader, version, verdict);
+        if (verdict === "cut-after") return transport.close();
+        if (verdict === "silence" || body === undefined) continue;
+        const writer = new Writer();
+        writer.int32(0);
+        writer.int32(correlationId);
+        if (version >= api.flexibleFrom && key !== 18) writer.unsignedVarint(0);
+        (api as ServerApi<unknown, unknown>).encodeResponse(writer, body, version);
+        const size = writer.size - 4;
+        const parts = writer.finish();
+        writer.setFirstInt32(size);
+        await transport.write(parts);
+      }
+    } catch {
+      transport.close();
+    }
+  }
+
+  #answer(api: string, reader: Reader, version: number, verdict: Verdict): Input<unknown> | undefined {
+    const error = typeof verdict === "object" ? verdict.error : 0;
+    switch (api) {
+      case "ApiVersions": {
+        const apiKeys = APIS.map(({ key, minVersion, maxVersion }) => {
+          const [min, max] = this.script.ranges?.[key] ?? [minVersion, maxVersion];
+          return { apiKey: key, minVersion: min, maxVersion: max };
+        });
+        return { errorCode: error, apiKeys };
+      }
+      case "Metadata": {
+        const asked = metadataServerApi.decodeRequest(reader, version).topics ?? [];
+        return {
+          brokers: [{ nodeId: 1, host: HOST, port: PORT }],
+          clusterId: "scripted",
+          controllerId: 1,
+          topics: asked.map(({ name }) => {
+            const partitions = this.script.topics[name!];
+            const errorCode = this.script.topicError?.(name!) ?? (partitions === undefined ? 3 : 0);
+            return {
+              name,
+              errorCode,
+              partitions: errorCode !== 0 ? [] : Array.from({ length: partitions! }, (_, partitionIndex) => ({
+                partitionIndex,
+                leaderId: 1,
+                leaderEpoch: 0,
+                replicaNodes: [1],
+                isrNodes: [1],
+              })),
+            };
+          }),
+        };
+      }
+      case "InitProducerId":
+        return {
+          errorCode: error,
+          producerId: error === 0 ? this.#nextProducerId++ : -1,
+          producerEpoch: error === 0 ? 0 : -1,
+        };
+      default:
+        return this.#produce(produceServerApi.decodeRequest(reader, version), verdict);
+    }
+  }
+
+  #produce(request: ProduceRequest, verdict: Verdict): Input<ProduceResponse> | undefined {
+    this.produceRequests.push(request);
+    const fault = typeof verdict === "object" ? verdict : undefined;
+    const responses = request.topicData.map(({ name, partitionData }) => ({
+      name,
+      partitionResponses: partitionData.map(({ index, records }) => {
+        if (fault !== undefined && fault.append !== true) return { index, errorCode: fault.error, baseOffset: -1 };
+        const outcome = this.#append(name, index, new RecordBatch(records!));
+        return {
+          index,
+          ...outcome,
+          errorCode: fault?.error ?? outcome.errorCode,
+          logAppendTimeMs: -1,
+          logStartOffset: 0,
+        };
+      }),
+    }));
+    return request.acks === 0 ? undefined : { responses };
+  }
+
+  /** Kafka's rule: the next in sequence is taken, one of the last five again answers its old offset, all else is out of order. */
+  #append(topic: string, partition: number, batch: RecordBatch): { errorCode: number; baseOffset: number } {
+    const key = `${topic}-${partition}`;
+    const stored: Stored = this.stored.get(key) ?? { values: [], timestamps: [], producers: new Map() };
+    this.stored.set(key, stored);
+    const baseOffset = stored.values.length;
+    const { producerId, producerEpoch, baseSequence, recordCount } = batch;
+    if (producerId >= 0) {
+      let producer = stored.producers.get(producerId);
+      if (producer !== undefined && producerEpoch < producer.epoch) return { errorCode: 47, baseOffset: -1 };
+      if (producer === undefined || producerEpoch > producer.epoch) {
+        if (producer !== undefined && baseSequence !== 0) return { errorCode: 45, baseOffset: -1 };
+        stored.producers.set(producerId, producer = { epoch: producerEpoch, last: [] });
+      }
+      const again = producer.last.find((b) => b.first === baseSequence && b.count === recordCount);
+      if (again !== undefined) return { errorCode: 0, baseOffset: again.offset };
+      const previous = producer.last.at(-1);
+      const expected = previous === undefined ? baseSequence : (previous.first + previous.count) % 2 ** 31;
+      if (baseSequence !== expected) return { errorCode: 45, baseOffset: -1 };
+      producer.last.push({ first: baseSequence, count: recordCount, offset: baseOffset });
+      if (producer.last.length > 5) producer.last.shift();
+    }
+    for (const record of batch.records()) {
+      stored.values.push(record.value === null ? "null" : text.decode(record.value));
+      stored.timestamps.push(record.timestamp);
+    }
+    return { errorCode: 0, baseOffset };
+  }
+}
