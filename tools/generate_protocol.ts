@@ -13,12 +13,13 @@ import { argv, exit } from "node:process";
 import { readZip } from "./read_zip.ts";
 
 /** An inclusive range of versions; `max` is infinite for "3+", and a range with max < min is none. */
-interface Range {
+export interface Range {
   readonly min: number;
   readonly max: number;
 }
 
-interface FieldSpec {
+/** A field in a definition. */
+export interface FieldSpec {
   name: string;
   type: string;
   versions: string;
@@ -31,7 +32,8 @@ interface FieldSpec {
   fields?: FieldSpec[];
 }
 
-interface MessageSpec {
+/** A definition. */
+export interface MessageSpec {
   apiKey?: number;
   type: "request" | "response" | "header" | "data" | "metadata" | "coordinator-key" | "coordinator-value";
   name: string;
@@ -45,7 +47,8 @@ interface MessageSpec {
 const ZERO_UUID = "AAAAAAAAAAAAAAAAAAAAAA";
 const NONE: Range = { min: 0, max: -1 };
 
-function parseRange(text: string | undefined): Range {
+/** Reads "3", "3-5", "3+" or "none". */
+export function parseRange(text: string | undefined): Range {
   if (text === undefined || text === "none") return NONE;
   if (text.endsWith("+")) return { min: Number(text.slice(0, -1)), max: Infinity };
   const [min, max] = text.split("-");
@@ -57,7 +60,8 @@ function parseSpec(text: string): MessageSpec {
   return JSON.parse(text.replace(/("(?:[^"\\]|\\.)*")|\/\/.*$/gm, (_, string) => string ?? ""));
 }
 
-const snake = (name: string) =>
+/** A name in snake_case. */
+export const snake = (name: string): string =>
   name.replace(/([a-z0-9])([A-Z])/g, "$1_$2").replace(/([A-Z]+)([A-Z][a-z])/g, "$1_$2").toLowerCase();
 const lowerFirst = (name: string) => name[0]!.toLowerCase() + name.slice(1);
 
@@ -206,11 +210,10 @@ class MessageWriter {
 
   #encoder(name: string, fields: FieldSpec[], top: boolean): void {
     const { out } = this;
-    const untagged = fields.filter((f) => f.taggedVersions === undefined || f.taggedVersions !== f.versions || true);
     out.push(`/** Writes ${name} in \`version\`. */`);
     out.push(`export function encode${name}(w: Writer, m: Input<${name}>, version: number): void {`);
     this.#head(name, top);
-    for (const field of untagged) {
+    for (const field of fields) {
       if (field.taggedVersions === undefined) this.#encodeField(name, field);
     }
     const tagged = fields.filter((f) => f.taggedVersions !== undefined);
@@ -225,7 +228,7 @@ class MessageWriter {
     const isSet = field.type.startsWith("[]")
       ? `${value} !== undefined && ${value} !== null && ${value}.length > 0`
       : this.#isStruct(field.type)
-      ? `${value} !== undefined && ${value} !== null`
+      ? this.#structIsSet(field, value)
       : field.type === "bytes"
       ? `${value} !== undefined && ${value} !== null && byteLength(${value}) > 0`
       : field.type === "records"
@@ -235,6 +238,13 @@ class MessageWriter {
     this.#noteHelpers(field);
     this.helpers.add("unsupportedField");
     this.out.push(`  ${condition}if (${isSet}) unsupportedField("${name}", "${lowerFirst(field.name)}", version);`);
+  }
+
+  /** A struct whose fields all have their defaults counts as not set, as in Kafka's own classes. */
+  #structIsSet(field: FieldSpec, value: string): string {
+    if (this.#default(field) === "null") return `${value} !== undefined && ${value} !== null`;
+    this.helpers.add("differs");
+    return `${value} !== undefined && ${value} !== null && differs(${value}, ${this.#default(field)})`;
   }
 
   #encodeField(name: string, field: FieldSpec): void {
@@ -327,7 +337,7 @@ class MessageWriter {
             ? `${value} !== undefined && ${value} !== null`
             : `${value} !== undefined && ${value} !== null && ${value}.length > 0`
           : this.#isStruct(field.type)
-          ? `${value} !== undefined && ${value} !== null`
+          ? this.#structIsSet(field, value)
           : field.type === "bytes" && fallback !== "null"
           ? `${value} !== undefined && ${value} !== null && byteLength(${value}) > 0`
           : `${value} !== undefined && ${value} !== ${fallback}`;
@@ -454,9 +464,9 @@ function file(
   const body = writers.flatMap((writer) => writer.out);
   const helpers = new Set(writers.flatMap((writer) => [...writer.helpers]));
   const text = body.join("\n");
-  const api = ["checkVersion", "list", "listOrNull", "unsupportedField", "NO_BYTES", "ZERO_UUID"].filter((h) =>
-    helpers.has(h)
-  );
+  const api = ["checkVersion", "differs", "list", "listOrNull", "unsupportedField", "NO_BYTES", "ZERO_UUID"].filter((
+    h,
+  ) => helpers.has(h));
   const types = ["Input", ...apiTypes].sort();
   const names = [...api, ...types.map((t) => `type ${t}`)].join(", ");
   const writerNames = [
@@ -476,16 +486,25 @@ function file(
   return { path, text: lines.join("\n").trimEnd() + "\n" };
 }
 
-/** Everything that belongs under `src/protocol/` except the hand-written files, from the jars in `libs`. */
-export function generateProtocol(libs: string): Generated[] {
+/** All message definitions in the jars, with the name of the jar's class that Kafka made of each. */
+export function readDefinitions(libs: string): { specs: MessageSpec[]; version: string; classes: Map<string, string> } {
   const specs: MessageSpec[] = [];
+  const classes = new Map<string, string>();
   let version = "";
   for (const jar of readdirSync(libs).filter((name) => name.endsWith(".jar")).sort()) {
     version = /^kafka-clients-([\d.]+)\.jar$/.exec(jar)?.[1] ?? version;
     for (const [name, read] of readZip(readFileSync(join(libs, jar)))) {
       if (/(^|\/)common\/message\/[^/]+\.json$/.test(name)) specs.push(parseSpec(new TextDecoder().decode(read())));
+      const converter = /^(org\/apache\/kafka\/.*\/(\w+))JsonConverter\.class$/.exec(name);
+      if (converter !== null) classes.set(converter[2]!, converter[1]!.replaceAll("/", "."));
     }
   }
+  return { specs, version, classes };
+}
+
+/** Everything that belongs under `src/protocol/` except the hand-written files, from the jars in `libs`. */
+export function generateProtocol(libs: string): Generated[] {
+  const { specs, version } = readDefinitions(libs);
   const files: Generated[] = [];
   const byKey = new Map<number, MessageSpec[]>();
   for (const spec of specs) {

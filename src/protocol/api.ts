@@ -65,6 +65,11 @@ export function unsupportedField(message: string, field: string, version: number
   throw new UnsupportedVersionError(`${message} v${version} has no field ${field}, which is set`);
 }
 
+/** Whether a struct has any field that is not as in `defaults`; fields left out are. */
+export function differs<T extends object>(value: Input<T>, defaults: T): boolean {
+  return Object.entries(value).some(([name, field]) => field !== undefined && field !== defaults[name as keyof T]);
+}
+
 /** Reads a list that cannot be null. */
 export function list<T>(r: Reader, flexible: boolean, item: () => T): T[] {
   return listOrNull(r, flexible, item) ?? r.unexpectedNull();

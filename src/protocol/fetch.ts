@@ -2,7 +2,7 @@
 
 import type { Reader } from "../bytes/reader.ts";
 import { Writer } from "../bytes/writer.ts";
-import { checkVersion, list, listOrNull, unsupportedField, ZERO_UUID, type ClientApi, type Input, type ServerApi } from "./api.ts";
+import { checkVersion, differs, list, listOrNull, unsupportedField, ZERO_UUID, type ClientApi, type Input, type ServerApi } from "./api.ts";
 
 /** Kafka's FetchRequest, versions 4-18. */
 export interface FetchRequest {
@@ -66,7 +66,7 @@ export function encodeFetchRequest(w: Writer, m: Input<FetchRequest>, version: n
   if (version >= 11) {
     w.text(m.rackId ?? "", flexible);
   }
-  if (!(version >= 15)) if (m.replicaState !== undefined && m.replicaState !== null) unsupportedField("FetchRequest", "replicaState", version);
+  if (!(version >= 15)) if (m.replicaState !== undefined && m.replicaState !== null && differs(m.replicaState, defaultFetchRequestReplicaState())) unsupportedField("FetchRequest", "replicaState", version);
   if (flexible) {
     const tags: [number, Writer][] = [];
     if (version >= 12 && m.clusterId !== undefined && m.clusterId !== null) {
@@ -74,7 +74,7 @@ export function encodeFetchRequest(w: Writer, m: Input<FetchRequest>, version: n
       t.text(m.clusterId ?? null, flexible);
       tags.push([0, t]);
     }
-    if (version >= 15 && m.replicaState !== undefined && m.replicaState !== null) {
+    if (version >= 15 && m.replicaState !== undefined && m.replicaState !== null && differs(m.replicaState, defaultFetchRequestReplicaState())) {
       const t = new Writer();
       encodeFetchRequestReplicaState(t, m.replicaState ?? {}, version);
       tags.push([1, t]);
@@ -457,22 +457,22 @@ export function encodeFetchResponsePartitionData(w: Writer, m: Input<FetchRespon
   }
   else if (m.preferredReadReplica !== undefined && m.preferredReadReplica !== -1) unsupportedField("FetchResponsePartitionData", "preferredReadReplica", version);
   w.blob(m.records ?? null, flexible);
-  if (!(version >= 12)) if (m.divergingEpoch !== undefined && m.divergingEpoch !== null) unsupportedField("FetchResponsePartitionData", "divergingEpoch", version);
-  if (!(version >= 12)) if (m.currentLeader !== undefined && m.currentLeader !== null) unsupportedField("FetchResponsePartitionData", "currentLeader", version);
-  if (!(version >= 12)) if (m.snapshotId !== undefined && m.snapshotId !== null) unsupportedField("FetchResponsePartitionData", "snapshotId", version);
+  if (!(version >= 12)) if (m.divergingEpoch !== undefined && m.divergingEpoch !== null && differs(m.divergingEpoch, defaultFetchResponseEpochEndOffset())) unsupportedField("FetchResponsePartitionData", "divergingEpoch", version);
+  if (!(version >= 12)) if (m.currentLeader !== undefined && m.currentLeader !== null && differs(m.currentLeader, defaultFetchResponseLeaderIdAndEpoch())) unsupportedField("FetchResponsePartitionData", "currentLeader", version);
+  if (!(version >= 12)) if (m.snapshotId !== undefined && m.snapshotId !== null && differs(m.snapshotId, defaultFetchResponseSnapshotId())) unsupportedField("FetchResponsePartitionData", "snapshotId", version);
   if (flexible) {
     const tags: [number, Writer][] = [];
-    if (version >= 12 && m.divergingEpoch !== undefined && m.divergingEpoch !== null) {
+    if (version >= 12 && m.divergingEpoch !== undefined && m.divergingEpoch !== null && differs(m.divergingEpoch, defaultFetchResponseEpochEndOffset())) {
       const t = new Writer();
       encodeFetchResponseEpochEndOffset(t, m.divergingEpoch ?? {}, version);
       tags.push([0, t]);
     }
-    if (version >= 12 && m.currentLeader !== undefined && m.currentLeader !== null) {
+    if (version >= 12 && m.currentLeader !== undefined && m.currentLeader !== null && differs(m.currentLeader, defaultFetchResponseLeaderIdAndEpoch())) {
       const t = new Writer();
       encodeFetchResponseLeaderIdAndEpoch(t, m.currentLeader ?? {}, version);
       tags.push([1, t]);
     }
-    if (version >= 12 && m.snapshotId !== undefined && m.snapshotId !== null) {
+    if (version >= 12 && m.snapshotId !== undefined && m.snapshotId !== null && differs(m.snapshotId, defaultFetchResponseSnapshotId())) {
       const t = new Writer();
       encodeFetchResponseSnapshotId(t, m.snapshotId ?? {}, version);
       tags.push([2, t]);

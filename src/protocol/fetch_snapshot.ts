@@ -2,7 +2,7 @@
 
 import type { Reader } from "../bytes/reader.ts";
 import { Writer } from "../bytes/writer.ts";
-import { checkVersion, list, unsupportedField, ZERO_UUID, type ClientApi, type Input, type ServerApi } from "./api.ts";
+import { checkVersion, differs, list, unsupportedField, ZERO_UUID, type ClientApi, type Input, type ServerApi } from "./api.ts";
 
 /** Kafka's FetchSnapshotRequest, versions 0-1. */
 export interface FetchSnapshotRequest {
@@ -265,7 +265,7 @@ export function encodeFetchSnapshotResponsePartitionSnapshot(w: Writer, m: Input
   w.int64(m.position ?? 0);
   w.blob(m.unalignedRecords ?? null, true);
   const tags: [number, Writer][] = [];
-  if (m.currentLeader !== undefined && m.currentLeader !== null) {
+  if (m.currentLeader !== undefined && m.currentLeader !== null && differs(m.currentLeader, defaultFetchSnapshotResponseLeaderIdAndEpoch())) {
     const t = new Writer();
     encodeFetchSnapshotResponseLeaderIdAndEpoch(t, m.currentLeader ?? {}, version);
     tags.push([0, t]);

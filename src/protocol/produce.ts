@@ -2,7 +2,7 @@
 
 import type { Reader } from "../bytes/reader.ts";
 import { Writer } from "../bytes/writer.ts";
-import { checkVersion, list, unsupportedField, ZERO_UUID, type ClientApi, type Input, type ServerApi } from "./api.ts";
+import { checkVersion, differs, list, unsupportedField, ZERO_UUID, type ClientApi, type Input, type ServerApi } from "./api.ts";
 
 /** Kafka's ProduceRequest, versions 3-13. */
 export interface ProduceRequest {
@@ -239,10 +239,10 @@ export function encodeProduceResponsePartitionProduceResponse(w: Writer, m: Inpu
   if (version >= 8) {
     w.text(m.errorMessage ?? null, flexible);
   }
-  if (!(version >= 10)) if (m.currentLeader !== undefined && m.currentLeader !== null) unsupportedField("ProduceResponsePartitionProduceResponse", "currentLeader", version);
+  if (!(version >= 10)) if (m.currentLeader !== undefined && m.currentLeader !== null && differs(m.currentLeader, defaultProduceResponseLeaderIdAndEpoch())) unsupportedField("ProduceResponsePartitionProduceResponse", "currentLeader", version);
   if (flexible) {
     const tags: [number, Writer][] = [];
-    if (version >= 10 && m.currentLeader !== undefined && m.currentLeader !== null) {
+    if (version >= 10 && m.currentLeader !== undefined && m.currentLeader !== null && differs(m.currentLeader, defaultProduceResponseLeaderIdAndEpoch())) {
       const t = new Writer();
       encodeProduceResponseLeaderIdAndEpoch(t, m.currentLeader ?? {}, version);
       tags.push([0, t]);

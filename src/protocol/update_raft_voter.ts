@@ -2,7 +2,7 @@
 
 import type { Reader } from "../bytes/reader.ts";
 import { Writer } from "../bytes/writer.ts";
-import { checkVersion, list, ZERO_UUID, type ClientApi, type Input, type ServerApi } from "./api.ts";
+import { checkVersion, differs, list, ZERO_UUID, type ClientApi, type Input, type ServerApi } from "./api.ts";
 
 /** Kafka's UpdateRaftVoterRequest, versions 0. */
 export interface UpdateRaftVoterRequest {
@@ -119,7 +119,7 @@ export function encodeUpdateRaftVoterResponse(w: Writer, m: Input<UpdateRaftVote
   w.int32(m.throttleTimeMs ?? 0);
   w.int16(m.errorCode ?? 0);
   const tags: [number, Writer][] = [];
-  if (m.currentLeader !== undefined && m.currentLeader !== null) {
+  if (m.currentLeader !== undefined && m.currentLeader !== null && differs(m.currentLeader, defaultUpdateRaftVoterResponseCurrentLeader())) {
     const t = new Writer();
     encodeUpdateRaftVoterResponseCurrentLeader(t, m.currentLeader ?? {}, version);
     tags.push([0, t]);
