@@ -14,7 +14,8 @@
 
 import { connect as connectTcp, createServer, isIP, type Server, type Socket } from "node:net";
 import { checkServerIdentity, connect as connectTls, type ConnectionOptions, type PeerCertificate } from "node:tls";
-import { ConnectionError } from "../src/core/kafka_error.ts";
+import { ConfigError, ConnectionError } from "../src/core/kafka_error.ts";
+import { checkTlsOptions } from "../src/transport/check_tls_options.ts";
 import { connectAbortedError, connectError } from "../src/transport/connect_error.ts";
 import { Inbox } from "../src/transport/inbox.ts";
 import {
@@ -31,6 +32,11 @@ export type { Connect, ConnectOptions, Listen, Listener, TlsOptions, Transport }
 
 const KEEP_ALIVE_MS = 30_000;
 const READ_BUFFER_SIZE = 64 * 1024;
+/**
+ * Bytes that may wait for a reader when the runtime makes the chunks. Generous, since `node:tls` of Deno 2.9 forgets to
+ * report an end of stream that arrives while a socket is stopped.
+ */
+const CHUNKS_SIZE = 1024 * 1024;
 
 /** Opens a TCP or TLS connection. */
 export const connect: Connect = (host: string, port: number, options: ConnectOptions = {}): Promise<Transport> => {
@@ -47,8 +53,8 @@ export const connect: Connect = (host: string, port: number, options: ConnectOpt
         : connectTcp({ host, port, onread: transport.onread });
       tune(socket);
     } catch (cause) {
-      // A port out of range, a key that is no PEM.
-      return reject(connectError(attempt, cause));
+      // A port out of range, a key that does not fit.
+      return reject(cause instanceof ConfigError ? cause : connectError(attempt, cause));
     }
     const settle = () => {
       signal?.removeEventListener("abort", abort);
@@ -126,7 +132,9 @@ function tune(socket: Socket): void {
   socket.setKeepAlive(true, KEEP_ALIVE_MS);
 }
 
-function tlsOptions(host: string, { ca, cert, key, serverName, insecure }: TlsOptions): ConnectionOptions {
+function tlsOptions(host: string, options: TlsOptions): ConnectionOptions {
+  checkTlsOptions(options);
+  const { ca, cert, key, serverName, insecure } = options;
   const name = serverName ?? host;
   return {
     rejectUnauthorized: !insecure,
@@ -140,16 +148,18 @@ function tlsOptions(host: string, { ca, cert, key, serverName, insecure }: TlsOp
   };
 }
 
-/** One socket. What has come and was not read stops the runtime from reading more. */
+/** One socket. What came and was not read stops the runtime from reading more. */
 class NodeTransport implements Transport {
   readonly #peer: Peer;
-  readonly #inbox = new Inbox(() => {
-    if (this.#paused && this.#inbox.size === 0) {
+  readonly #inbox: Inbox = new Inbox(() => {
+    if (this.#paused && this.#inbox.size <= this.#capacity / 2) {
       this.#paused = false;
       this.#socket?.resume();
     }
   });
   #socket: Socket | undefined;
+  /** Bytes that may wait for a reader before the socket is stopped. */
+  #capacity = 0;
   #paused = false;
   #rejectWrite: ((error: ConnectionError) => void) | undefined;
   /** Why writes are refused. */
@@ -167,6 +177,7 @@ class NodeTransport implements Transport {
 
   /** Takes the chunks that `socket` makes itself, for where {@linkcode NodeTransport.onread} cannot be had. */
   listen(socket: Socket): void {
+    this.#capacity = CHUNKS_SIZE;
     socket.on("data", (chunk: Uint8Array) => {
       if (!this.#receive(chunk)) socket.pause();
     });
@@ -222,7 +233,7 @@ class NodeTransport implements Transport {
   /** Takes what came; false when no more must come until it was read. */
   #receive(chunk: Uint8Array): boolean {
     this.#inbox.push(chunk);
-    this.#paused = this.#inbox.size > 0;
+    this.#paused = this.#inbox.size > this.#capacity;
     return !this.#paused;
   }
 

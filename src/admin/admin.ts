@@ -9,7 +9,6 @@ import type { ClientOptions } from "../client/client_options.ts";
 import type { ClientContext } from "../client/client_context.ts";
 import { Cluster } from "../client/cluster.ts";
 import { type IsolationLevel, type ListedOffset, listOffsets, OFFSET_TIMESTAMPS } from "../client/list_offsets.ts";
-import { throwIfAborted } from "../core/abort_error.ts";
 import { BrokerError, ClosedError, ConfigError } from "../core/kafka_error.ts";
 import type { Resolved } from "../core/option_table.ts";
 import { retry } from "../core/retry.ts";
@@ -164,10 +163,9 @@ export class Admin {
    * been created. ConfigError; TimeoutError.
    */
   async createTopics(topics: readonly NewTopic[], options: CreateTopicsOptions = {}): Promise<void> {
-    const timeoutMs = this.#timeout(options);
     const body = {
       topics: topics.map(newTopic),
-      timeoutMs,
+      timeoutMs: this.#brokerTimeout(options),
       validateOnly: options.validateOnly ?? false,
     };
     const answer = await this.#askController(createTopicsApi, body, options, (answer) => answer.topics);
@@ -184,7 +182,11 @@ export class Admin {
    * have been deleted. TimeoutError.
    */
   async deleteTopics(names: readonly string[], options: AdminCallOptions = {}): Promise<void> {
-    const body = { topics: names.map((name) => ({ name })), topicNames: [...names], timeoutMs: this.#timeout(options) };
+    const body = {
+      topics: names.map((name) => ({ name })),
+      topicNames: [...names],
+      timeoutMs: this.#brokerTimeout(options),
+    };
     const answer = await this.#askController(deleteTopicsApi, body, options, (answer) => answer.responses);
     for (const topic of answer.responses) throwTopicError(topic, "delete topic");
   }
@@ -279,6 +281,11 @@ export class Admin {
     throw new ConfigError(`timeoutMs must be an integer of at least 0, not ${timeoutMs}`);
   }
 
+  /** How long the broker may work on one request: it must answer before the request is given up. */
+  #brokerTimeout(options: AdminCallOptions): number {
+    return Math.min(this.#timeout(options), this.#client.requestTimeoutMs);
+  }
+
   #signal({ signal }: AdminCallOptions): AbortSignal {
     return signal === undefined ? this.#closing.signal : AbortSignal.any([signal, this.#closing.signal]);
   }
@@ -312,20 +319,18 @@ export class Admin {
     options: AdminCallOptions,
     resultsOf: (answer: Res) => readonly { readonly errorCode: number }[],
   ): Promise<Res> {
-    const { client, signal } = { client: this.#client, signal: this.#signal(options) };
-    const { clock } = client;
+    const client = this.#client;
+    const signal = this.#signal(options);
     let node: BrokerNode | undefined;
     return await retry({
       initialMs: client.retryBackoffMs,
       maxMs: client.retryBackoffMaxMs,
       timeoutMs: this.#timeout(options),
-      clock,
+      clock: client.clock,
       random: client.random,
       signal,
       what: api.name,
     }, async (left) => {
-      throwIfAborted(signal);
-      // The broker answers within the call's time-out; the request gets a little more.
       const timeoutMs = Math.ceil(Math.min(left, client.requestTimeoutMs));
       const answer = node === undefined
         ? await this.#cluster.request(api, body, { timeoutMs, signal })

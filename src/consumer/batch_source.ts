@@ -67,24 +67,15 @@ export class BatchSource {
   /** Resolves to true when there may be more to take, to false when nothing more will come. */
   async more(): Promise<boolean> {
     try {
-      if (this.isEnded) return this.#last();
-      const fetcher = await (this.#starting ??= this.#start());
-      for (;;) {
-        if (this.isEnded) return this.#last();
-        if (this.#current !== undefined) return true;
-        this.#current = fetcher.take();
-        if (this.#current !== undefined) await this.#turn();
-        else if (fetcher.failure !== undefined) throw fetcher.failure;
-        else if (fetcher.isFinished) this.end();
-        else {
-          await fetcher.arrival();
-          this.#turnStart = this.#context.client.clock.now();
-        }
-      }
+      if (await this.#advance()) return true;
     } catch (cause) {
-      if (this.isEnded && cause !== this.#failure) return this.#last();
-      throw this.fail(cause);
+      // What broke off because everything was ended is no news.
+      if (!this.isEnded) throw this.fail(cause);
     }
+    const failure = this.#failure;
+    this.#failure = undefined;
+    if (failure !== undefined) throw failure;
+    return false;
   }
 
   /** Ends everything because of `cause`, and answers with the error to throw. */
@@ -106,10 +97,21 @@ export class BatchSource {
     this.#cluster.close(reason);
   }
 
-  #last(): false {
-    const failure = this.#failure;
-    this.#failure = undefined;
-    if (failure !== undefined) throw failure;
+  /** Waits until something can be taken; answers false when reading has ended. */
+  async #advance(): Promise<boolean> {
+    if (this.isEnded) return false;
+    const fetcher = await (this.#starting ??= this.#start());
+    while (!this.isEnded) {
+      if (this.#current !== undefined) return true;
+      this.#current = fetcher.take();
+      if (this.#current !== undefined) await this.#turn();
+      else if (fetcher.failure !== undefined) throw fetcher.failure;
+      else if (fetcher.isFinished) this.end();
+      else {
+        await fetcher.arrival();
+        this.#turnStart = this.#context.client.clock.now();
+      }
+    }
     return false;
   }
 

@@ -88,6 +88,11 @@ export class FetchedPartition {
     this.nextOffset = next;
   }
 
+  /** Whether the walk will end with an error. */
+  get isDamaged(): boolean {
+    return this.#failure !== undefined;
+  }
+
   /**
    * The next batch with records for the caller; undefined when there is none left. The partition's position moves along.
    *

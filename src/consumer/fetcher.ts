@@ -326,7 +326,7 @@ export class Fetcher {
     this.#arrived.push({ source, data: fetched });
     // To the end of the line: the others come first in the next answer.
     this.#reading.delete(state);
-    if (!state.isComplete) this.#reading.add(state);
+    if (!state.isComplete && !fetched.isDamaged) this.#reading.add(state);
     return fetched.size;
   }
 

@@ -18,27 +18,27 @@ export type Outcome = "not-written" | "unknown" | "rejected";
 /** The machine-readable half of a {@linkcode KafkaError}; every field that applies is set. */
 export interface ErrorDetails {
   /** Stable name of the failure in upper snake case; the broker's own name where the broker spoke. */
-  code?: string;
+  code?: string | undefined;
   /** Whether the same call may succeed later without any change. */
-  retriable?: boolean;
+  retriable?: boolean | undefined;
   /** What is known about the records concerned. */
-  outcome?: Outcome;
+  outcome?: Outcome | undefined;
   /** The error underneath, when there is one. */
   cause?: unknown;
   /** Topic concerned. */
-  topic?: string;
+  topic?: string | undefined;
   /** Partition concerned. */
-  partition?: number;
+  partition?: number | undefined;
   /** Record offset concerned. */
-  offset?: number;
+  offset?: number | undefined;
   /** File concerned. */
-  file?: string;
+  file?: string | undefined;
   /** Byte position in the file or message. */
-  position?: number;
+  position?: number | undefined;
   /** Host that was talked to. */
-  host?: string;
+  host?: string | undefined;
   /** Port that was talked to. */
-  port?: number;
+  port?: number | undefined;
 }
 
 const DETAILS = ["outcome", "topic", "partition", "offset", "file", "position", "host", "port"] as const;

@@ -62,6 +62,17 @@ export class Producer {
   readonly #pool: BufferPool;
   readonly #accumulator: Accumulator;
   readonly #topics = new Map<string, TopicState>();
+  readonly #prepared: { -readonly [K in keyof PreparedRecord]: PreparedRecord[K] } = {
+    key: null,
+    value: null,
+    headers: NO_HEADERS,
+    timestamp: 0,
+    bound: 0,
+    keySize: -1,
+    valueSize: -1,
+    resolve: () => {},
+    reject: () => {},
+  };
   readonly #keyScratch = new Uint8Array(256);
   #sender: Sender | undefined;
   #startup: Promise<void> | undefined;
@@ -231,7 +242,18 @@ export class Producer {
         topic,
       });
     }
-    return { key, value, headers, timestamp: timestamp ?? this.#now(), bound, keySize, valueSize, resolve, reject };
+    // One object serves all: it is read before `send` returns, and a record that has to wait gets a copy.
+    const prepared = this.#prepared;
+    prepared.key = key;
+    prepared.value = value;
+    prepared.headers = headers;
+    prepared.timestamp = timestamp ?? this.#now();
+    prepared.bound = bound;
+    prepared.keySize = keySize;
+    prepared.valueSize = valueSize;
+    prepared.resolve = resolve;
+    prepared.reject = reject;
+    return prepared;
   }
 
   /** The partition the record asks for or its key decides; −1 leaves it to the sticky choice. */

@@ -21,7 +21,7 @@ export function tlsHint(cause: unknown): string | undefined {
     return "the certificate is for another name: connect to a name it lists, or give that name as tls.serverName";
   }
   if (code.startsWith("CERT_")) return "the certificate is not valid";
-  if (/WRONG_VERSION_NUMBER|PACKET_LENGTH_TOO_LONG/.test(code) || /wrong version number/i.test(String(message))) {
+  if (/WRONG_VERSION_NUMBER|PACKET_LENGTH_TOO_LONG/.test(code) || /wrong.version.number/i.test(String(message))) {
     return "the peer does not speak TLS: this port is for plaintext, leave tls out";
   }
   return certificateRequired(cause) ??

@@ -58,8 +58,8 @@ describe("Admin: topics", () => {
       assert.match(error.message, /create topic t: .*Topic 't' already exists/);
       return true;
     });
-    for (const call of [admin.deleteTopics(["no"]), admin.describeTopics(["t", "no"])]) {
-      await assert.rejects(clock.runUntil(call), { code: "UNKNOWN_TOPIC_OR_PARTITION", topic: "no" });
+    for (const call of [() => admin.deleteTopics(["no"]), () => admin.describeTopics(["t", "no"])]) {
+      await assert.rejects(clock.runUntil<unknown>(call()), { code: "UNKNOWN_TOPIC_OR_PARTITION", topic: "no" });
     }
     await admin.close();
   });

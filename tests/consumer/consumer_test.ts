@@ -12,7 +12,7 @@ import {
 } from "../../src/core/kafka_error.ts";
 import type { ClientOptions } from "../../src/client/client_options.ts";
 import type { FetchRequest, FetchResponse } from "../../src/protocol/fetch.ts";
-import { batchOf, FakeCluster, joined, markerOf } from "../helpers/fake_cluster.ts";
+import { batchOf, FakeCluster, markerOf } from "../helpers/fake_cluster.ts";
 import { ManualClock } from "../helpers/manual_clock.ts";
 
 const text = new TextDecoder();
@@ -59,13 +59,10 @@ async function errorOf(run: Promise<unknown>): Promise<KafkaError> {
   throw new assert.AssertionError({ message: "did not reject" });
 }
 
-/** Ten records at offsets 0 to 9 in batches of two, with timestamps 1000, 1100, … */
+/** Ten records at offsets 0 to 9, one a batch, with timestamps 1000, 1100, … */
 function tenRecords(cluster: FakeCluster): void {
   const partition = cluster.addTopic("t").partitions[0]!;
-  for (let n = 0; n < 10; n += 2) {
-    cluster.append(partition, joined([batchOf([`${n}`], { baseOffset: n, timestamp: 1000 + n * 100 })]));
-    cluster.append(partition, batchOf([`${n + 1}`], { baseOffset: n + 1, timestamp: 1100 + n * 100 }));
-  }
+  for (let n = 0; n < 10; n++) cluster.produce(partition, [`${n}`], { timestamp: 1000 + n * 100 });
 }
 
 describe("Consumer: where reading begins and ends", () => {
@@ -173,6 +170,7 @@ describe("Consumer: where reading begins and ends", () => {
     cluster.produce(cluster.addPartition(topic), ["new"]);
     assert.deepEqual(valuesOf([(await clock.runUntil(iterator.next(), 70_000)).value!]), ["new"]);
     await consumer.close();
+    await clock.flush();
     assert.equal(clock.pendingTimers, 0);
   });
 });

@@ -12,7 +12,7 @@ describe("options", () => {
     // compression.level is one option here and one a codec in Java; tls stands for all of ssl.*; the seams have no Java key.
     for (const table of [clientOptionTable, producerOptionTable]) {
       for (const [name, row] of Object.entries(table)) {
-        assert.equal(row.key.replace(/\.(.)/g, (_, letter: string) => letter.toUpperCase()), name);
+        assert.equal(row.key.replace(/\.(.)/g, (_: string, letter: string) => letter.toUpperCase()), name);
       }
     }
   });

@@ -198,7 +198,11 @@ export class FakeCluster {
   async #serve(node: number, transport: Transport): Promise<void> {
     const frames = new FrameReader(transport, { peer: `client of ${node}` });
     try {
-      for (let frame = await frames.next(); frame !== null; frame = await frames.next()) {
+      for (let frame = await frames.next(), next; frame !== null; frame = await next) {
+        next = frames.next();
+        // A long poll ends when its client is gone.
+        const gone = next.then((after) => after === null, () => true);
+        next.catch(() => {});
         const head = new Reader(frame, "request");
         const route = this.#routes.get(head.int16())!;
         const version = head.int16();
@@ -209,7 +213,7 @@ export class FakeCluster {
         const verdict = this.before?.(call);
         if (verdict === "silent") continue;
         if (verdict === "hang-up") break;
-        const body = await answer();
+        const body = await answer(gone);
         const writer = new Writer();
         writer.int32(correlationId);
         if (version >= route.flexibleFrom && call.api !== "ApiVersions") writer.unsignedVarint(0);
@@ -230,7 +234,7 @@ export class FakeCluster {
     const routes = new Map<number, Route>();
     const add = <Req, Res>(
       api: ServerApi<Req, Res>,
-      handle: (request: Req, node: number, version: number) => Input<Res> | Promise<Input<Res>>,
+      handle: (request: Req, node: number, version: number, gone: Promise<boolean>) => Input<Res> | Promise<Input<Res>>,
     ) => {
       routes.set(api.key, {
         name: api.name,
@@ -240,7 +244,10 @@ export class FakeCluster {
         encode: (writer, answer, version) => api.encodeResponse(writer, answer as Input<Res>, version),
         handle: (reader, version, node) => {
           const request = api.decodeRequest(reader, version);
-          return { call: { node, api: api.name, version, request }, answer: () => handle(request, node, version) };
+          return {
+            call: { node, api: api.name, version, request },
+            answer: (gone) => handle(request, node, version, gone),
+          };
         },
       });
     };
@@ -253,7 +260,7 @@ export class FakeCluster {
     }));
     add(metadataServerApi, (request) => this.#metadata(request));
     add(listOffsetsServerApi, (request, node) => this.#listOffsets(request, node));
-    add(fetchServerApi, (request, node, version) => this.#fetch(request, node, version));
+    add(fetchServerApi, (request, node, version, gone) => this.#fetch(request, node, version, gone));
     add(createTopicsServerApi, (request, node) => ({
       topics: request.topics.map(({ name, numPartitions, assignments, configs }) => {
         if (node !== this.controller) return { name, errorCode: 41 };
@@ -321,18 +328,27 @@ export class FakeCluster {
     };
   }
 
-  async #fetch(request: FetchRequest, node: number, version: number): Promise<Input<FetchResponse>> {
+  async #fetch(
+    request: FetchRequest,
+    node: number,
+    version: number,
+    gone: Promise<boolean>,
+  ): Promise<Input<FetchResponse>> {
     const deadline = this.clock.now() + request.maxWaitMs;
+    let isGone = false;
+    void gone.then((is) => isGone = is);
     for (;;) {
       const { answer, ready } = this.#read(request, node, version);
       const left = deadline - this.clock.now();
-      if (ready || left <= 0 || !this.longPoll) return answer;
+      if (ready || left <= 0 || !this.longPoll || isGone) return answer;
       await new Promise<void>((resolve) => {
         const timer = this.clock.setTimer(left, resolve);
-        this.#changed.push(() => {
+        const wake = () => {
           timer.cancel();
           resolve();
-        });
+        };
+        this.#changed.push(wake);
+        void gone.then((isGone) => isGone && wake());
       });
     }
   }
@@ -391,7 +407,11 @@ interface Route {
   readonly minVersion: number;
   readonly maxVersion: number;
   readonly encode: (writer: Writer, answer: unknown, version: number) => void;
-  readonly handle: (reader: Reader, version: number, node: number) => { call: FakeCall; answer: () => unknown };
+  readonly handle: (
+    reader: Reader,
+    version: number,
+    node: number,
+  ) => { call: FakeCall; answer: (gone: Promise<boolean>) => unknown };
 }
 
 /** Where a node listens. */

@@ -48,8 +48,8 @@ export class ScriptedBroker {
   readonly script: BrokerScript;
   readonly requests: string[] = [];
   readonly produceRequests: ProduceRequest[] = [];
-  readonly stored = new Map<string, Stored>();
-  readonly bootstrapServers = `${HOST}:${PORT}`;
+  readonly stored: Map<string, Stored> = new Map();
+  readonly bootstrapServers: string = `${HOST}:${PORT}`;
   #counts = new Map<string, number>();
   #nextProducerId = 1000;
 

@@ -3,4 +3,8 @@
  *
  * @module
  */
-export { KafkaError } from "@anykafka/kafka";
+import { Kafka } from "@anykafka/kafka";
+
+const producer = new Kafka({ bootstrapServers: "localhost:9092" }).producer();
+await producer.send({ topic: "orders", key: "u-1", value: "paid" });
+await producer.close();
