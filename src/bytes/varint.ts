@@ -9,8 +9,8 @@
 
 /** Bytes the unsigned `value` (0 … 2^32−1) takes. */
 export function unsignedVarintLength(value: number): number {
-  const v = value >>> 0;
-  return v < 0x80 ? 1 : v < 0x4000 ? 2 : v < 0x200000 ? 3 : v < 0x10000000 ? 4 : 5;
+  // ⌈bits / 7⌉ without a branch, and small enough to be inlined wherever records are measured.
+  return (352 - Math.clz32(value | 1) * 9) >> 6;
 }
 
 /** Bytes the signed 32-bit `value` takes in zigzag form. */

@@ -14,10 +14,9 @@ import { type Crc32c, crc32c as plainCrc32c } from "../hash/crc32c.ts";
 import type { Batch } from "../records/batch.ts";
 import type { Record } from "../records/record.ts";
 import { RecordBatch } from "../records/record_batch.ts";
-import { RecordBatches } from "../records/record_batches.ts";
 import type { RecordContext } from "../records/record_context.ts";
 import type { BatchHeader } from "./batch_scanner.ts";
-import { FileSlice } from "./file_slice.ts";
+import type { FileRecords } from "./file_records.ts";
 import { checkpointLines, checkpointText, readTextFile, writeTextFile } from "./log_directory.ts";
 import { LogSegment } from "./log_segment.ts";
 import type { Storage } from "./storage.ts";
@@ -36,6 +35,8 @@ export interface LogOptions {
   readonly segmentBytes?: number;
   /** Bytes of batches between two index entries. Default 4096. Kafka: `index.interval.bytes`. */
   readonly indexIntervalBytes?: number;
+  /** Most bytes of one index file. Default 10 MiB. Kafka: `segment.index.bytes`. */
+  readonly segmentIndexBytes?: number;
   /** First visible offset, where it is not that of the first segment. */
   readonly logStartOffset?: number;
   /** Checksum to use; a plain one when absent. */
@@ -55,7 +56,7 @@ export interface ReadOptions {
 /** What a read answers. */
 export interface LogRead {
   /** The bytes, on a batch boundary at the front; undefined when there is nothing to read yet. */
-  readonly slice: FileSlice | undefined;
+  readonly records: FileRecords | undefined;
   /** Base offset of the segment they are in; −1 without any. */
   readonly segmentBaseOffset: number;
   /** First offset of the first batch, which may lie before the one asked for; −1 without any. */
@@ -108,7 +109,9 @@ const WINDOW_BYTES = 1024 * 1024;
 /** The log of one partition. */
 export class Log {
   readonly #storage: Storage;
-  readonly #options: Required<Pick<LogOptions, "mode" | "segmentBytes" | "indexIntervalBytes" | "crc32c">>;
+  readonly #options: Required<
+    Pick<LogOptions, "mode" | "segmentBytes" | "segmentIndexBytes" | "indexIntervalBytes" | "crc32c">
+  >;
   readonly #context: RecordContext;
   readonly #segments: LogSegment[] = [];
   readonly #epochs: LeaderEpoch[] = [];
@@ -125,6 +128,7 @@ export class Log {
     this.#options = {
       mode: options.mode,
       segmentBytes: options.segmentBytes ?? 1024 * 1024 * 1024,
+      segmentIndexBytes: options.segmentIndexBytes ?? 10 * 1024 * 1024,
       indexIntervalBytes: options.indexIntervalBytes ?? 4096,
       crc32c: options.crc32c ?? plainCrc32c,
     };
@@ -199,7 +203,7 @@ export class Log {
     this.#throwIfClosed();
     if (offset < this.#logStartOffset || offset > this.#logEndOffset) throw this.#outOfRange(offset);
     const bound = options.isolation === "log-end" ? this.#logEndOffset : this.#highWatermark;
-    const nothing: LogRead = { slice: undefined, segmentBaseOffset: -1, firstOffset: -1 };
+    const nothing: LogRead = { records: undefined, segmentBaseOffset: -1, firstOffset: -1 };
     if (offset >= bound) return nothing;
     const { maxBytes = WINDOW_BYTES, minOneBatch = true } = options;
     for (let i = this.#floorSegment(offset); i < this.#segments.length; i++) {
@@ -207,7 +211,7 @@ export class Log {
       const end = await this.#positionOf(segment, bound);
       const read = await segment.read(offset, maxBytes, end, minOneBatch);
       if (read === undefined) continue; // everything at and above was compacted away here
-      return { slice: read.slice, segmentBaseOffset: segment.baseOffset, firstOffset: read.firstBatch.baseOffset };
+      return { records: read.records, segmentBaseOffset: segment.baseOffset, firstOffset: read.firstBatch.baseOffset };
     }
     return nothing;
   }
@@ -239,12 +243,10 @@ export class Log {
   async *batches(range: RangeOptions = {}): AsyncGenerator<Batch, void, undefined> {
     const until = Math.min(range.until ?? Infinity, this.#logEndOffset);
     for (let next = Math.max(range.from ?? 0, this.#logStartOffset); next < until;) {
-      const { slice } = await this.read(next, { isolation: "log-end", maxBytes: WINDOW_BYTES });
-      if (slice === undefined) return;
-      const segment = this.#segments[this.#floorSegment(next)]!;
-      const context = { ...this.#context, file: segment.file, position: slice.position };
+      const { records } = await this.read(next, { isolation: "log-end", maxBytes: WINDOW_BYTES });
+      if (records === undefined) return;
       const before = next;
-      for (const batch of new RecordBatches(await slice.bytes(), context)) {
+      for (const batch of await records.batches()) {
         if (batch.lastOffset < next) continue;
         if (batch.baseOffset >= until) return;
         yield batch;
@@ -312,6 +314,7 @@ export class Log {
       storage: this.#storage,
       baseOffset,
       writable: this.#options.mode === "write",
+      segmentIndexBytes: this.#options.segmentIndexBytes,
       indexIntervalBytes: this.#options.indexIntervalBytes,
       context: this.#context,
     }, create);
@@ -364,7 +367,7 @@ export class Log {
   /** The segment that takes `batch`: the last, or a new one when it is full. */
   async #segmentFor(batch: RecordBatch): Promise<LogSegment> {
     const last = this.#segments.at(-1)!;
-    const isFull = last.size > this.#options.segmentBytes - batch.size;
+    const isFull = last.size > this.#options.segmentBytes - batch.size || last.isIndexFull;
     // Index entries hold offsets relative to the segment's, in 32 bits, and positions likewise.
     const isFar = batch.lastOffset - last.baseOffset > INT32_MAX || last.size + batch.size > INT32_MAX;
     if (last.size === 0 || (!isFull && !isFar)) return last;
@@ -397,7 +400,8 @@ export class Log {
   async #positionOf(segment: LogSegment, bound: number): Promise<number> {
     if (bound >= this.#logEndOffset) return segment.size;
     const { position } = segment.offsetIndex.floor(bound);
-    for await (const batch of segment.scan(position)) {
+    const batches = segment.scan(position);
+    for (let batch = await batches.next(); batch !== undefined; batch = await batches.next()) {
       if (batch.lastOffset >= bound) return batch.position;
     }
     return segment.size;
@@ -408,7 +412,8 @@ export class Log {
       if (segment.maxTimestamp < timestamp) continue;
       const from = Math.max(segment.timeIndex.floor(timestamp).offset, this.#logStartOffset);
       const { position } = segment.offsetIndex.floor(from);
-      for await (const header of segment.scan(position)) {
+      const headers = segment.scan(position);
+      for (let header = await headers.next(); header !== undefined; header = await headers.next()) {
         if (header.maxTimestamp < timestamp) continue;
         const found = await this.#recordAt(
           segment,
@@ -430,7 +435,8 @@ export class Log {
     }
     if (newest === undefined) return undefined;
     const { maxTimestamp } = newest;
-    for await (const header of newest.scan()) {
+    const headers = newest.scan();
+    for (let header = await headers.next(); header !== undefined; header = await headers.next()) {
       if (header.maxTimestamp !== maxTimestamp) continue;
       return await this.#recordAt(newest, header, codecs, (record) => record.timestamp === maxTimestamp);
     }
@@ -443,10 +449,10 @@ export class Log {
     codecs: Codecs,
     matches: (record: Record) => boolean,
   ): Promise<TimestampedOffset | undefined> {
-    const batch = await segment.batchAt(header);
+    const batch = await segment.batch(header);
     const record = batch.records({ codecs }).find(matches);
     if (record === undefined) return undefined;
-    return { offset: record.offset, timestamp: record.timestamp, leaderEpoch: header.leaderEpoch };
+    return { offset: record.offset, timestamp: record.timestamp, leaderEpoch: header.partitionLeaderEpoch };
   }
 
   #outOfRange(offset: number): KafkaError {

@@ -6,11 +6,11 @@
  */
 
 import type { Crc32c } from "../hash/crc32c.ts";
-import { CorruptRecordError, StorageError } from "../core/kafka_error.ts";
-import { RecordBatch } from "../records/record_batch.ts";
+import { CorruptRecordError } from "../core/kafka_error.ts";
+import type { Batch } from "../records/batch.ts";
 import type { RecordContext } from "../records/record_context.ts";
-import { type BatchHeader, batchScanner } from "./batch_scanner.ts";
-import { FileSlice } from "./file_slice.ts";
+import { type BatchHeader, BatchScanner } from "./batch_scanner.ts";
+import { FileRecords } from "./file_records.ts";
 import { OffsetIndex } from "./offset_index.ts";
 import type { Storage, StoredFile } from "./storage.ts";
 import { TimeIndex } from "./time_index.ts";
@@ -25,6 +25,8 @@ export interface LogSegmentOptions {
   readonly writable: boolean;
   /** Bytes of batches between two index entries. */
   readonly indexIntervalBytes: number;
+  /** Most bytes of one index file. Kafka: `segment.index.bytes`. */
+  readonly segmentIndexBytes: number;
   /** Topic and partition for messages. */
   readonly context: RecordContext;
 }
@@ -32,7 +34,7 @@ export interface LogSegmentOptions {
 /** What a read of a segment found. */
 export interface SegmentRead {
   /** The bytes: whole batches, but the last may be cut. */
-  readonly slice: FileSlice;
+  readonly records: FileRecords;
   /** The first batch in them. */
   readonly firstBatch: BatchHeader;
 }
@@ -50,20 +52,19 @@ export function segmentFileName(baseOffset: number, suffix: "log" | "index" | "t
   return `${String(baseOffset).padStart(20, "0")}.${suffix}`;
 }
 
+/** Least bytes of a batch in any format: no segment has more index entries than batches. */
+const MIN_BATCH_SIZE = 26;
+
 /** One segment. */
 export class LogSegment {
   readonly #options: LogSegmentOptions;
   readonly #log: StoredFile;
-  #indexFile: StoredFile | undefined;
-  #timeIndexFile: StoredFile | undefined;
-  #offsetIndex: OffsetIndex;
-  #timeIndex: TimeIndex;
+  readonly #offsetIndex: OffsetIndex;
+  readonly #timeIndex: TimeIndex;
   #size: number;
-  #pendingEntries: Uint8Array[] = [];
-  #pendingTimeEntries: Uint8Array[] = [];
   #bytesSinceEntry = 0;
-  #maxTimestamp = -1;
-  #maxTimestampOffset = -1;
+  #maxTimestamp: number;
+  #maxTimestampOffset: number;
 
   private constructor(options: LogSegmentOptions, log: StoredFile, offsetIndex: OffsetIndex, timeIndex: TimeIndex) {
     this.#options = options;
@@ -77,13 +78,13 @@ export class LogSegment {
 
   /** Opens the segment's files; missing indexes count as empty. With `create`, a missing `.log` is made. */
   static async open(options: LogSegmentOptions, create = false): Promise<LogSegment> {
-    const { storage, baseOffset } = options;
+    const { storage, baseOffset, segmentIndexBytes: maxBytes, writable } = options;
     const log = await storage.open(segmentFileName(baseOffset, "log"), { create });
-    const [index, timeIndex] = await Promise.all([
-      contentOf(storage, segmentFileName(baseOffset, "index")),
-      contentOf(storage, segmentFileName(baseOffset, "timeindex")),
-    ]);
-    return new LogSegment(options, log, OffsetIndex.parse(index, baseOffset), TimeIndex.parse(timeIndex, baseOffset));
+    // A segment that is being written may grow, so its size says nothing of how many entries can be genuine later.
+    const indexOptions = { writable, maxBytes, plausibleEntries: Math.ceil(log.size / MIN_BATCH_SIZE) + 1 };
+    const offsetIndex = await OffsetIndex.open(storage, segmentFileName(baseOffset, "index"), baseOffset, indexOptions);
+    const timeName = segmentFileName(baseOffset, "timeindex");
+    return new LogSegment(options, log, offsetIndex, await TimeIndex.open(storage, timeName, baseOffset, indexOptions));
   }
 
   /** Lower bound of the offsets in it. */
@@ -111,6 +112,11 @@ export class LogSegment {
     return this.#timeIndex;
   }
 
+  /** Whether an index has no room for one entry more, so that the next batch begins another segment. */
+  get isIndexFull(): boolean {
+    return this.#offsetIndex.isFull || this.#timeIndex.isFull;
+  }
+
   /** Greatest timestamp in it; −1 when none is known. */
   get maxTimestamp(): number {
     return this.#maxTimestamp;
@@ -131,7 +137,7 @@ export class LogSegment {
     }
     this.#size += bytes.length;
     this.#note({ position, size: bytes.length, lastOffset, maxTimestamp });
-    await this.#writeIndexEntries();
+    await this.#writeIndexes();
   }
 
   /** Bytes from the batch with `offset` on, or the next above it: at most `maxBytes`, but at least one whole batch with `minOneBatch`. */
@@ -142,37 +148,36 @@ export class LogSegment {
     minOneBatch: boolean,
   ): Promise<SegmentRead | undefined> {
     const end = Math.min(maxPosition, this.#size);
-    const { position } = this.#offsetIndex.floor(offset);
-    for await (const batch of this.scan(position, end)) {
+    const batches = this.scan(this.#offsetIndex.floor(offset).position, end);
+    for (let batch = await batches.next(); batch !== undefined; batch = await batches.next()) {
       if (batch.lastOffset < offset) continue;
       const limit = minOneBatch ? Math.max(maxBytes, batch.size) : maxBytes;
       const size = Math.min(limit, end - batch.position);
-      return { slice: new FileSlice(this.#log, this.file, batch.position, size), firstBatch: batch };
+      return { records: new FileRecords(this.#log, batch.position, size, this.#context()), firstBatch: batch };
     }
     return undefined;
   }
 
   /** The headers of its batches from `position` on. */
-  scan(position = 0, end: number = this.#size): AsyncGenerator<BatchHeader, void, undefined> {
-    return batchScanner(this.#log, this.#context(), position, end);
+  scan(position = 0, end: number = this.#size): BatchScanner {
+    return new BatchScanner(this.#log, position, end, this.#context());
   }
 
-  /** The whole batch that begins at `position`. */
-  async batchAt({ position, size }: BatchHeader): Promise<RecordBatch> {
-    const bytes = await new FileSlice(this.#log, this.file, position, size).bytes();
-    return new RecordBatch(bytes, { ...this.#context(), position });
+  /** The whole batch with `header`. */
+  batch({ position, size }: BatchHeader): Promise<Batch> {
+    return new FileRecords(this.#log, position, size, this.#context()).batch();
   }
 
   /** The offset behind the last whole batch, found from the last index entry on; `size` is set to where it ends. */
   async findEnd(): Promise<number> {
     let end = this.baseOffset;
-    let valid = this.#offsetIndex.last?.position ?? 0;
-    for await (const batch of this.scan(valid)) {
+    const { entries } = this.#offsetIndex;
+    const batches = this.scan(entries === 0 ? 0 : this.#offsetIndex.entry(entries - 1).position);
+    for (let batch = await batches.next(); batch !== undefined; batch = await batches.next()) {
       end = batch.lastOffset + 1;
-      valid = batch.position + batch.size;
       this.#raiseMaxTimestamp(batch);
     }
-    this.#size = valid;
+    this.#size = batches.position;
     return end;
   }
 
@@ -182,18 +187,17 @@ export class LogSegment {
    */
   async recover(crc32c: Crc32c): Promise<number> {
     const fileSize = this.#log.size;
-    this.#offsetIndex = new OffsetIndex(this.baseOffset);
-    this.#timeIndex = new TimeIndex(this.baseOffset);
+    await this.#offsetIndex.truncateEntries(0);
+    await this.#timeIndex.truncateEntries(0);
     this.#maxTimestamp = this.#maxTimestampOffset = -1;
-    this.#pendingEntries = [];
-    this.#pendingTimeEntries = [];
     this.#bytesSinceEntry = 0;
     let valid = 0;
     let nextOffset = this.baseOffset;
     try {
-      for await (const header of this.scan(0, fileSize)) {
+      const batches = this.scan(0, fileSize);
+      for (let header = await batches.next(); header !== undefined; header = await batches.next()) {
         if (header.baseOffset < nextOffset) break;
-        (await this.batchAt(header)).verifyCrc(crc32c);
+        (await this.batch(header)).verifyCrc(crc32c);
         this.#note(header);
         valid = header.position + header.size;
         nextOffset = header.lastOffset + 1;
@@ -204,29 +208,28 @@ export class LogSegment {
     if (valid < fileSize) await this.#log.truncate(valid);
     this.#size = valid;
     this.#bytesSinceEntry = 0; // as after any start of a broker
-    await this.#rewriteIndexes();
+    await this.#writeIndexes();
     return fileSize - valid;
   }
 
   /** Ends writing: the greatest timestamp gets its entry, and everything is on the disk. */
   async seal(): Promise<void> {
     this.#addTimeEntry();
-    await this.#writeIndexEntries();
     await this.flush();
   }
 
   /** Resolves once everything is on the disk. */
   async flush(): Promise<void> {
     await this.#log.sync();
-    await this.#indexFile?.sync();
-    await this.#timeIndexFile?.sync();
+    await this.#offsetIndex.sync();
+    await this.#timeIndex.sync();
   }
 
   /** Releases the files. */
   async close(): Promise<void> {
     await this.#log.close();
-    await this.#indexFile?.close();
-    await this.#timeIndexFile?.close();
+    await this.#offsetIndex.close();
+    await this.#timeIndex.close();
   }
 
   #context(): RecordContext {
@@ -234,10 +237,16 @@ export class LogSegment {
   }
 
   /** Takes note of a batch behind all others; an index entry comes before the batch that makes one due. */
-  #note({ position, size, lastOffset, maxTimestamp }: Omit<BatchHeader, "baseOffset" | "leaderEpoch">): void {
+  #note(
+    { position, size, lastOffset, maxTimestamp }: Pick<
+      BatchHeader,
+      "position" | "size" | "lastOffset" | "maxTimestamp"
+    >,
+  ): void {
     this.#raiseMaxTimestamp({ lastOffset, maxTimestamp });
     if (this.#bytesSinceEntry > this.#options.indexIntervalBytes) {
-      this.#addEntry(lastOffset, position);
+      this.#offsetIndex.add(lastOffset, position);
+      this.#addTimeEntry();
       this.#bytesSinceEntry = 0;
     }
     this.#bytesSinceEntry += size;
@@ -249,56 +258,14 @@ export class LogSegment {
     this.#maxTimestampOffset = lastOffset;
   }
 
-  /** Adds an entry to both indexes. */
-  #addEntry(lastOffset: number, position: number): void {
-    const entry = this.#offsetIndex.append({ offset: lastOffset, position });
-    if (entry !== undefined) this.#pendingEntries.push(entry);
-    this.#addTimeEntry();
-  }
-
   #addTimeEntry(): void {
-    const entry = this.#timeIndex.append({ timestamp: this.#maxTimestamp, offset: this.#maxTimestampOffset });
-    if (entry !== undefined) this.#pendingTimeEntries.push(entry);
-  }
-
-  /** Writes the entries that the files do not have yet. */
-  async #writeIndexEntries(): Promise<void> {
-    const { storage, baseOffset } = this.#options;
-    if (this.#pendingEntries.length > 0) {
-      this.#indexFile ??= await storage.open(segmentFileName(baseOffset, "index"), { create: true });
-      await this.#indexFile.append(this.#pendingEntries);
-      this.#pendingEntries = [];
-    }
-    if (this.#pendingTimeEntries.length > 0) {
-      this.#timeIndexFile ??= await storage.open(segmentFileName(baseOffset, "timeindex"), { create: true });
-      await this.#timeIndexFile.append(this.#pendingTimeEntries);
-      this.#pendingTimeEntries = [];
+    if (this.#maxTimestamp >= 0) {
+      this.#timeIndex.maybeAdd({ timestamp: this.#maxTimestamp, offset: this.#maxTimestampOffset });
     }
   }
 
-  async #rewriteIndexes(): Promise<void> {
-    const { storage, baseOffset } = this.#options;
-    this.#indexFile ??= await storage.open(segmentFileName(baseOffset, "index"), { create: true });
-    this.#timeIndexFile ??= await storage.open(segmentFileName(baseOffset, "timeindex"), { create: true });
-    await this.#indexFile.truncate(0);
-    await this.#timeIndexFile.truncate(0);
-    await this.#writeIndexEntries();
-  }
-}
-
-/** The content of a file, or nothing when it is not there. */
-async function contentOf(storage: Storage, name: string): Promise<Uint8Array> {
-  let file: StoredFile;
-  try {
-    file = await storage.open(name);
-  } catch (error) {
-    if (error instanceof StorageError && error.code === "ENOENT") return new Uint8Array(0);
-    throw error;
-  }
-  try {
-    const bytes = new Uint8Array(file.size);
-    return bytes.subarray(0, await file.readAt(bytes, 0));
-  } finally {
-    await file.close();
+  async #writeIndexes(): Promise<void> {
+    await this.#offsetIndex.write();
+    await this.#timeIndex.write();
   }
 }

@@ -98,11 +98,17 @@ for (const name of SETS) {
         assert.equal(segment.size, theirs.validBytes);
         const { offsetIndex, timeIndex } = segment;
         assert.deepEqual(
-          Array.from({ length: offsetIndex.length }, (_, n) => [offsetIndex.at(n).offset, offsetIndex.at(n).position]),
+          Array.from(
+            { length: offsetIndex.entries },
+            (_, n) => [offsetIndex.entry(n).offset, offsetIndex.entry(n).position],
+          ),
           theirs.offsetIndex ?? [],
         );
         assert.deepEqual(
-          Array.from({ length: timeIndex.length }, (_, n) => [timeIndex.at(n).timestamp, timeIndex.at(n).offset]),
+          Array.from(
+            { length: timeIndex.entries },
+            (_, n) => [timeIndex.entry(n).timestamp, timeIndex.entry(n).offset],
+          ),
           theirs.timeIndex ?? [],
         );
         for (const [target, offset, position] of theirs.offsetIndexLookups ?? []) {
@@ -176,15 +182,15 @@ for (const name of SETS) {
         }
         const answer = await log.read(read.offset, options);
         if (read.bytes === 0 || read.bytes === undefined) {
-          assert.ok(answer.slice === undefined || answer.slice.size === 0, JSON.stringify(read));
+          assert.ok(answer.records === undefined || answer.records.size === 0, JSON.stringify(read));
           continue;
         }
         assert.deepEqual(
-          { segment: answer.segmentBaseOffset, position: answer.slice!.position, bytes: answer.slice!.size },
+          { segment: answer.segmentBaseOffset, position: answer.records!.position, bytes: answer.records!.size },
           { segment: read.segment, position: read.position, bytes: read.bytes },
           JSON.stringify(read),
         );
-        const whole = new RecordBatches(await answer.slice!.bytes());
+        const whole = new RecordBatches(await answer.records!.bytes());
         let batches = 0;
         try {
           for (const _ of whole) batches++;

@@ -15,11 +15,19 @@ import { findByArgument, sendSignal } from "./processes.ts";
 
 const [directory, kind] = process.argv.slice(2);
 
-let said = "";
-process.stdin.setEncoding("utf8");
-process.stdin.on("data", (chunk: string) => said += chunk);
-process.stdin.on("close", async () => {
-  if (said.startsWith("stopped") || directory === undefined) return;
+/** All that the starter says before the pipe closes. */
+async function lastWords(): Promise<string> {
+  let said = "";
+  try {
+    // Not by the event "close", which Deno does not send for standard input.
+    for await (const chunk of process.stdin) said += String(chunk);
+  } catch {
+    // A pipe that breaks is closed as well.
+  }
+  return said;
+}
+
+if (directory !== undefined && !(await lastWords()).startsWith("stopped")) {
   // For a second none must be left: one may just be being started, by the dead process or by a `restart` in another terminal.
   for (let quiet = 0; quiet < 10; quiet++) {
     for (const { pid } of findByArgument(`${markPrefix}${directory}${path.sep}`)) {
@@ -29,4 +37,4 @@ process.stdin.on("close", async () => {
     await new Promise((resolve) => setTimeout(resolve, 100));
   }
   if (kind === "temporary") fs.rmSync(clusterFiles.data(directory), { recursive: true, force: true });
-});
+}

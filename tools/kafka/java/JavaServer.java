@@ -32,14 +32,16 @@ import org.apache.kafka.common.utils.Exit;
  */
 public final class JavaServer {
     /** Thrown in place of the end of the JVM that a tool asks for. */
-    private static final class ExitCalled extends RuntimeException {
+    private static final class ExitCalled extends Error {
         ExitCalled() {
-            super(null, null, false, false);
+            super(null, null, false, false); // no stack: it is caught, never shown
         }
     }
 
     /** The run that goes on. Statics, since System.in, System.out and the exit procedure are. */
     private static volatile Integer exitCode;
+    /** After exit a JVM prints no more, but a tool that caught {@link ExitCalled} would. */
+    private static volatile boolean exited;
     private static volatile InputStream input = InputStream.nullInputStream();
     private static volatile DataOutputStream answer;
     private static final List<Runnable> shutdownHooks = new ArrayList<>();
@@ -56,6 +58,7 @@ public final class JavaServer {
             if (exitCode == null) {
                 exitCode = code;
                 if (message != null) System.err.println(message);
+                exited = true;
             }
             throw new ExitCalled();
         };
@@ -96,6 +99,7 @@ public final class JavaServer {
         request.path("arguments").forEach(argument -> arguments.add(argument.asText()));
 
         exitCode = null;
+        exited = false;
         input = new ByteArrayInputStream(stdin);
         answer = new DataOutputStream(socket.getOutputStream());
         Thread run = new Thread(() -> run(request.path("class").asText(), arguments.toArray(new String[0])), "run");
@@ -127,6 +131,7 @@ public final class JavaServer {
         } catch (Throwable e) {
             fail(e);
         }
+        exited = false;
         List<Runnable> hooks;
         synchronized (shutdownHooks) {
             hooks = List.copyOf(shutdownHooks);
@@ -203,12 +208,14 @@ public final class JavaServer {
 
         @Override
         public synchronized void write(int b) throws IOException {
+            if (exited) return;
             pending.write(b);
             if (pending.size() >= 65_536) flush();
         }
 
         @Override
         public synchronized void write(byte[] bytes, int offset, int length) throws IOException {
+            if (exited) return;
             pending.write(bytes, offset, length);
             if (pending.size() >= 65_536) flush();
         }
