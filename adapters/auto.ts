@@ -2,12 +2,16 @@
  * Picks the sockets of the runtime the program runs in: Deno, Bun or Node.js. The choice is made on the first call, by
  * dynamic import, so a bundler for the browser never meets `node:net`.
  *
- * ```ts
- * import { connect } from "./auto.ts";
+ * `Kafka` of the main entry point uses it by itself; here it is for programs that wrap it.
  *
- * const transport = await connect("localhost", 9092, { signal: AbortSignal.timeout(10_000) });
- * await transport.write([new Uint8Array([0, 0, 0, 0])]);
- * transport.close();
+ * ```ts no-run
+ * import { Kafka } from "@anykafka/kafka";
+ * import { connect } from "@anykafka/kafka/auto";
+ *
+ * const kafka = new Kafka({
+ *   bootstrapServers: "broker.internal:9092",
+ *   connect: (host, port, options) => connect("localhost", port, options), // through a tunnel
+ * });
  * ```
  *
  * @module

@@ -1,12 +1,11 @@
 /**
  * Sockets over `Bun.connect`. TLS goes through `node:tls`, which tells more about what is wrong and is as fast.
  *
- * ```ts
- * import { connect } from "./bun.ts";
+ * ```ts no-run
+ * import { Kafka } from "@anykafka/kafka";
+ * import { connect } from "@anykafka/kafka/bun";
  *
- * const transport = await connect("localhost", 9092, { signal: AbortSignal.timeout(10_000) });
- * await transport.write([new Uint8Array([0, 0, 0, 0])]);
- * transport.close();
+ * const kafka = new Kafka({ bootstrapServers: "localhost:9092", connect });
  * ```
  *
  * @module

@@ -14,9 +14,9 @@
  */
 
 import * as zlib from "node:zlib";
-import type { Codec, Codecs } from "../src/compression/codec.ts";
+import { type Codec, type Codecs, corruptCompression, decompressionLimit, joined } from "../src/compression/codec.ts";
+import { gzip as plainGzip } from "../src/compression/gzip.ts";
 import { zstdFrames } from "../src/compression/zstd_frames.ts";
-import { CompressionError } from "../src/core/kafka_error.ts";
 
 export type { Codec, Codecs };
 
@@ -39,64 +39,57 @@ const gzip: Codec = {
     return guarded("gzip", Infinity, () => zlib.gzipSync(bytes, level === undefined ? {} : { level }));
   },
   decompress(bytes: Uint8Array, limit: number): Uint8Array {
-    // zlib reads every member and ignores what follows the last; a first one that is no gzip it refuses.
-    return guarded("gzip", limit, () => zlib.gunzipSync(bytes, { maxOutputLength: Math.max(limit, 1) }));
+    const inflated = guarded("gzip", limit, () => zlib.gunzipSync(bytes, { maxOutputLength: Math.max(limit, 1) }));
+    // zlib lets zeros follow the last member. Where the last four bytes are not the whole length, there are either zeros or
+    // several members: rare, and the plain codec tells which.
+    return lastMemberSize(bytes) === inflated.length ? inflated : plainGzip.decompress(bytes, limit);
   },
 };
 
 const zstd: Codec = {
   compress(bytes: Uint8Array, level?: number): Uint8Array {
     const { constants, zstdCompressSync } = zlib as unknown as Required<Zstd>;
-    const params = { [constants.ZSTD_c_compressionLevel!]: level ?? 3 };
-    return guarded("zstd", Infinity, () => zstdCompressSync(bytes, { params }));
+    const options = level === undefined ? {} : { params: { [constants.ZSTD_c_compressionLevel!]: level } };
+    return guarded("zstd", Infinity, () => zstdCompressSync(bytes, options));
   },
   decompress(bytes: Uint8Array, limit: number): Uint8Array {
     const { zstdDecompressSync } = zlib as unknown as Required<Zstd>;
-    // Only Bun reads more than the first frame by itself, and only Node.js 24 tells a cut frame from an empty one.
     const parts: Uint8Array[] = [];
     let total = 0;
-    for (const { start, end, contentSize, bound } of zstdFrames(bytes)) {
+    // Only Bun reads more than the first frame by itself, and only Node.js 24 tells a cut frame from an empty one.
+    for (const { start, end, least, most } of zstdFrames(bytes)) {
       const left = limit - total;
-      if (contentSize !== undefined && contentSize > left) throw pastLimit("zstd", limit);
-      const maxOutputLength = Math.max(1, Math.min(left, bound));
+      if (least > left) throw decompressionLimit("zstd", limit);
+      if (most === 0) continue;
+      const maxOutputLength = Math.max(left, 1);
       const part = guarded("zstd", limit, () => zstdDecompressSync(bytes.subarray(start, end), { maxOutputLength }));
-      if (contentSize !== undefined && part.length !== contentSize) {
-        throw new CompressionError(`zstd: a frame of ${contentSize} bytes inflated to ${part.length}`, {
-          code: "CORRUPT_COMPRESSION",
-        });
+      if (part.length < least || part.length > most) {
+        throw corruptCompression("zstd", `${part.length} bytes in a frame of ${least} to ${most}`);
       }
       parts.push(part);
       total += part.length;
+      if (total > limit) throw decompressionLimit("zstd", limit);
     }
-    return parts.length === 1 ? parts[0]! : concat(parts, total);
+    return joined(parts, total);
   },
 };
 
-/** Runs `call` and turns zlib's errors into ours; a result past the limit is one, however the runtime reports it. */
-function guarded(name: string, limit: number, call: () => Uint8Array): Uint8Array {
+/** Runs `call` and turns zlib's errors into ours; a result past `limit` is one, however the runtime reports it. */
+function guarded(codec: string, limit: number, call: () => Uint8Array): Uint8Array {
   let result: Uint8Array;
   try {
     result = call();
   } catch (cause) {
     const { code, message } = cause as { code?: string; message: string };
-    if (code === "ERR_BUFFER_TOO_LARGE" || /larger than|too large/i.test(message)) throw pastLimit(name, limit, cause);
-    throw new CompressionError(`${name}: ${message}`, { code: "CORRUPT_COMPRESSION", cause });
+    if (code === "ERR_BUFFER_TOO_LARGE") throw decompressionLimit(codec, limit, cause);
+    throw corruptCompression(codec, message, cause);
   }
-  if (result.length > limit) throw pastLimit(name, limit);
+  if (result.length > limit) throw decompressionLimit(codec, limit);
   // A plain Uint8Array, so that no Buffer leaves this file.
   return new Uint8Array(result.buffer, result.byteOffset, result.byteLength);
 }
 
-function pastLimit(name: string, limit: number, cause?: unknown): CompressionError {
-  return new CompressionError(`${name}: inflates to more than ${limit} bytes`, { code: "DECOMPRESSION_LIMIT", cause });
-}
-
-function concat(parts: readonly Uint8Array[], total: number): Uint8Array {
-  const bytes = new Uint8Array(total);
-  let at = 0;
-  for (const part of parts) {
-    bytes.set(part, at);
-    at += part.length;
-  }
-  return bytes;
+/** What the last member says it inflates to. */
+function lastMemberSize(bytes: Uint8Array): number {
+  return new DataView(bytes.buffer, bytes.byteOffset + bytes.length - 4, 4).getUint32(0, true);
 }

@@ -4,12 +4,11 @@
  *
  * Needs `--allow-net`. Deno does not let the time until keep-alive be set for these sockets; the system's applies.
  *
- * ```ts
- * import { connect } from "./deno.ts";
+ * ```ts no-run
+ * import { Kafka } from "@anykafka/kafka";
+ * import { connect } from "@anykafka/kafka/deno";
  *
- * const transport = await connect("localhost", 9092, { signal: AbortSignal.timeout(10_000) });
- * await transport.write([new Uint8Array([0, 0, 0, 0])]);
- * transport.close();
+ * const kafka = new Kafka({ bootstrapServers: "localhost:9092", connect });
  * ```
  *
  * @module

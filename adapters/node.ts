@@ -1,12 +1,11 @@
 /**
  * Sockets over `node:net` and `node:tls`. They work in Node.js, Deno and Bun alike.
  *
- * ```ts
- * import { connect } from "./node.ts";
+ * ```ts no-run
+ * import { Kafka } from "@anykafka/kafka";
+ * import { connect } from "@anykafka/kafka/node";
  *
- * const transport = await connect("localhost", 9092, { signal: AbortSignal.timeout(10_000) });
- * await transport.write([new Uint8Array([0, 0, 0, 0])]);
- * transport.close();
+ * const kafka = new Kafka({ bootstrapServers: "localhost:9092", connect });
  * ```
  *
  * @module

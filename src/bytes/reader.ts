@@ -93,6 +93,11 @@ export class Reader {
     return value;
   }
 
+  /** Signed 64-bit integer that need not fit a number, such as a hash. */
+  bigint64(): bigint {
+    return this.#view.getBigInt64(this.take(8));
+  }
+
   /** 64-bit floating point number. */
   float64(): number {
     return this.#view.getFloat64(this.take(8));
@@ -215,6 +220,18 @@ export class Reader {
       this.unsignedVarint();
       this.take(this.unsignedVarint());
     }
+  }
+
+  /** Reads the size of a tagged field, behind its number; answers where the field ends. */
+  startTag(): number {
+    const size = this.unsignedVarint();
+    if (size > this.end - this.position) throw this.error(`${size} bytes wanted, ${this.remaining} left`);
+    return this.position + size;
+  }
+
+  /** Throws unless the tagged field was read up to its `end`. */
+  endTag(end: number): void {
+    if (this.position !== end) throw this.error(`tagged field ends at byte ${end}`);
   }
 
   /** Throws for a null that the protocol does not allow. */

@@ -101,6 +101,12 @@ export class Writer {
     this.#view.setInt32(at + 4, value | 0);
   }
 
+  /** Signed 64-bit integer that need not fit a number, such as a hash. */
+  bigint64(value: bigint): void {
+    const at = this.#room(8);
+    this.#view.setBigInt64(at, value);
+  }
+
   /** 64-bit floating point number. */
   float64(value: number): void {
     const at = this.#room(8);

@@ -55,3 +55,31 @@ export function compressionTypeOf(attributes: number): CompressionType {
   if (type !== undefined) return type;
   throw new CompressionError(`codec number ${attributes & 7} is none of Kafka's`, { code: "UNSUPPORTED_CODEC" });
 }
+
+/** The error for compressed bytes that are not well-formed. */
+export function corruptCompression(codec: string, reason: string, cause?: unknown): CompressionError {
+  return new CompressionError(`${codec} data is damaged: ${reason}`, {
+    code: "CORRUPT_COMPRESSION",
+    ...(cause === undefined ? {} : { cause }),
+  });
+}
+
+/** The error for compressed bytes that inflate to more than allowed. */
+export function decompressionLimit(codec: string, limit: number, cause?: unknown): CompressionError {
+  return new CompressionError(`${codec} data inflates to more than the limit of ${limit} bytes`, {
+    code: "DECOMPRESSION_LIMIT",
+    ...(cause === undefined ? {} : { cause }),
+  });
+}
+
+/** One buffer of `size` bytes with all of `chunks`; the chunk itself when there is one. */
+export function joined(chunks: readonly Uint8Array[], size: number): Uint8Array {
+  if (chunks.length === 1) return chunks[0]!;
+  const bytes = new Uint8Array(size);
+  let at = 0;
+  for (const chunk of chunks) {
+    bytes.set(chunk, at);
+    at += chunk.length;
+  }
+  return bytes;
+}

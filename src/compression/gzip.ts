@@ -9,14 +9,15 @@
 import { Gunzip, gzipSync } from "fflate";
 import { CompressionError } from "../core/kafka_error.ts";
 import { crc32 } from "../hash/crc32.ts";
-import type { Codec } from "./codec.ts";
+import { type Codec, corruptCompression, decompressionLimit, joined } from "./codec.ts";
 
 /** Level 6 costs four times as much as level 1 here and saves a tenth of the bytes. */
 const DEFAULT_LEVEL = 1;
-/** Input is given in steps of this size; one can inflate to at most 1032 times as much before the limit is looked at. */
+/** Input is given in steps of this size; one inflates to at most 1032 times as much before the limit is looked at. */
 const STEP = 8192;
-const MIN_MEMBER_SIZE = 18;
 const TRAILER_SIZE = 8;
+/** The header of a member. Given behind the input, it makes the inflater say where the last true member ended. */
+const SENTINEL = Uint8Array.of(0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 0xff);
 
 /** The gzip codec. */
 export const gzip: Codec = {
@@ -26,56 +27,34 @@ export const gzip: Codec = {
     }
     return gzipSync(bytes, { level: (level === -1 ? DEFAULT_LEVEL : level) as 0, mtime: 0 });
   },
-  decompress,
-};
-
-function decompress(bytes: Uint8Array, limit: number): Uint8Array {
-  if (bytes.length < MIN_MEMBER_SIZE || bytes[0] !== 0x1f || bytes[1] !== 0x8b || bytes[2] !== 8) {
-    throw corrupt("it does not begin like gzip");
-  }
-  const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
-  const chunks: Uint8Array[] = [];
-  let total = 0;
-  let memberSize = 0;
-  let memberCrc = 0;
-  const endMember = (end: number) => {
-    if (end < MIN_MEMBER_SIZE) throw corrupt("it is cut short");
-    if (view.getUint32(end - TRAILER_SIZE, true) !== memberCrc) throw corrupt("its checksum is wrong");
-    if (view.getUint32(end - 4, true) !== memberSize % 2 ** 32) throw corrupt("its length is wrong");
-    memberSize = memberCrc = 0;
-  };
-  try {
+  decompress(bytes: Uint8Array, limit: number): Uint8Array {
+    const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+    const chunks: Uint8Array[] = [];
+    let total = 0;
+    let memberSize = 0;
+    let memberCrc = 0;
+    let membersEnd = 0;
     const inflater = new Gunzip((chunk) => {
       total += chunk.length;
-      if (total > limit) {
-        throw new CompressionError(`gzip: inflates to more than ${limit} bytes`, { code: "DECOMPRESSION_LIMIT" });
-      }
+      if (total > limit) throw decompressionLimit("gzip", limit);
       memberCrc = crc32(chunk, memberCrc);
       memberSize += chunk.length;
-      if (chunk.length > 0) chunks.push(chunk.slice());
+      if (chunk.length > 0) chunks.push(chunk);
     });
-    let members = 0;
-    inflater.onmember = (start) => {
-      if (members++ > 0) endMember(start);
+    inflater.onmember = (end) => {
+      if (view.getUint32(end - TRAILER_SIZE, true) !== memberCrc) throw corruptCompression("gzip", "wrong checksum");
+      if (view.getUint32(end - 4, true) !== memberSize % 2 ** 32) throw corruptCompression("gzip", "wrong length");
+      memberSize = memberCrc = 0;
+      membersEnd = end;
     };
-    for (let at = 0; at < bytes.length; at += STEP) {
-      inflater.push(bytes.subarray(at, at + STEP), at + STEP >= bytes.length);
+    try {
+      for (let at = 0; at < bytes.length; at += STEP) inflater.push(bytes.subarray(at, at + STEP));
+      inflater.push(SENTINEL);
+    } catch (cause) {
+      if (cause instanceof CompressionError) throw cause;
+      throw corruptCompression("gzip", cause instanceof Error ? cause.message : String(cause), cause);
     }
-    endMember(bytes.length);
-  } catch (cause) {
-    throw cause instanceof CompressionError
-      ? cause
-      : corrupt(cause instanceof Error ? cause.message : String(cause), cause);
-  }
-  const inflated = new Uint8Array(total);
-  let at = 0;
-  for (const chunk of chunks) {
-    inflated.set(chunk, at);
-    at += chunk.length;
-  }
-  return inflated;
-}
-
-function corrupt(reason: string, cause?: unknown): CompressionError {
-  return new CompressionError(`gzip: ${reason}`, { code: "CORRUPT_COMPRESSION", cause });
-}
+    if (membersEnd !== bytes.length || membersEnd === 0) throw corruptCompression("gzip", "cut short");
+    return joined(chunks, total);
+  },
+};

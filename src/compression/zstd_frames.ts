@@ -6,7 +6,7 @@
  * @module
  */
 
-import { CompressionError } from "../core/kafka_error.ts";
+import { corruptCompression } from "./codec.ts";
 
 /** One frame. */
 export interface ZstdFrame {
@@ -16,8 +16,10 @@ export interface ZstdFrame {
   readonly end: number;
   /** Bytes it inflates to; undefined when it does not say. */
   readonly contentSize: number | undefined;
+  /** Least bytes it inflates to, as far as its block headers tell. */
+  readonly least: number;
   /** Most bytes it can inflate to. */
-  readonly bound: number;
+  readonly most: number;
 }
 
 const MAGIC = 0xfd2fb528;
@@ -37,7 +39,7 @@ export function zstdFrames(bytes: Uint8Array): ZstdFrame[] {
   const frames: ZstdFrame[] = [];
   let at = 0;
   const need = (size: number) => {
-    if (at + size > bytes.length) throw corrupt("it is cut short");
+    if (at + size > bytes.length) throw corruptCompression("zstd", "cut short");
   };
   while (at < bytes.length) {
     need(4);
@@ -48,13 +50,13 @@ export function zstdFrames(bytes: Uint8Array): ZstdFrame[] {
       need(0);
       continue;
     }
-    if (magic !== MAGIC) throw corrupt(`no frame begins at byte ${at}`);
+    if (magic !== MAGIC) throw corruptCompression("zstd", `no frame begins at byte ${at}`);
     const start = at;
     at += 4;
     need(1);
     const descriptor = bytes[at++]!;
     const isSingleSegment = (descriptor & 0x20) !== 0;
-    if ((descriptor & 0x08) !== 0) throw corrupt("a reserved bit is set");
+    if ((descriptor & 0x08) !== 0) throw corruptCompression("zstd", "a reserved bit is set");
     let window = 0;
     if (!isSingleSegment) {
       need(1);
@@ -64,7 +66,9 @@ export function zstdFrames(bytes: Uint8Array): ZstdFrame[] {
     }
     const dictionarySize = [0, 1, 2, 4][descriptor & 3]!;
     need(dictionarySize);
-    if (bytes.subarray(at, at + dictionarySize).some((byte) => byte !== 0)) throw corrupt("it needs a dictionary");
+    if (bytes.subarray(at, at + dictionarySize).some((byte) => byte !== 0)) {
+      throw corruptCompression("zstd", "a dictionary is needed");
+    }
     at += dictionarySize;
     const sizeFlag = descriptor >>> 6;
     const sizeLength = sizeFlag === 0 ? (isSingleSegment ? 1 : 0) : 1 << sizeFlag;
@@ -76,7 +80,8 @@ export function zstdFrames(bytes: Uint8Array): ZstdFrame[] {
     }
     at += sizeLength;
     const blockLimit = Math.min(isSingleSegment ? contentSize! : window, MAX_BLOCK_SIZE);
-    let bound = 0;
+    let least = 0;
+    let most = 0;
     for (let isLast = false; !isLast;) {
       need(3);
       const header = bytes[at]! | (bytes[at + 1]! << 8) | (bytes[at + 2]! << 16);
@@ -85,21 +90,20 @@ export function zstdFrames(bytes: Uint8Array): ZstdFrame[] {
       const type = (header >>> 1) & 3;
       const size = header >>> 3;
       if (type === RESERVED_BLOCK || size > Math.max(blockLimit, 1)) {
-        throw corrupt(`a block of ${size} bytes cannot be`);
+        throw corruptCompression("zstd", `a block of ${size} bytes cannot be`);
       }
-      bound += type === COMPRESSED_BLOCK ? blockLimit : size;
+      least += type === COMPRESSED_BLOCK ? 0 : size;
+      most += type === COMPRESSED_BLOCK ? blockLimit : size;
       at += type === RLE_BLOCK ? 1 : size;
       need(0);
     }
     if ((descriptor & 0x04) !== 0) at += 4;
     need(0);
-    if (contentSize !== undefined && contentSize > bound) throw corrupt("its content size cannot be");
-    frames.push({ start, end: at, contentSize, bound: contentSize ?? bound });
+    if (contentSize !== undefined && (contentSize < least || contentSize > most)) {
+      throw corruptCompression("zstd", "the content size cannot be");
+    }
+    frames.push({ start, end: at, contentSize, least: contentSize ?? least, most: contentSize ?? most });
   }
-  if (frames.length === 0) throw corrupt("there is no frame");
+  if (frames.length === 0) throw corruptCompression("zstd", "no frame in it");
   return frames;
-}
-
-function corrupt(reason: string): CompressionError {
-  return new CompressionError(`zstd: ${reason}`, { code: "CORRUPT_COMPRESSION" });
 }

@@ -22,7 +22,8 @@ export function backoffMs(options: BackoffOptions, failures: number, random: Ran
   if (options.maxMs <= options.initialMs) return options.maxMs;
   // 2^30 is far past any maximum; the cap only keeps the power finite.
   const grown = options.initialMs * 2 ** Math.min(Math.max(failures - 1, 0), 30);
-  return Math.min(options.maxMs, grown * (0.8 + 0.4 * random()));
+  // The maximum is varied, too, as in Java: clients that all wait that long must not come back at once.
+  return Math.min(options.maxMs, Math.min(options.maxMs, grown) * (0.8 + 0.4 * random()));
 }
 
 /** What {@linkcode retry} needs. */

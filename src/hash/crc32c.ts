@@ -8,6 +8,7 @@
  */
 
 import { createCRC32 } from "hash-wasm";
+import { crcTables } from "./crc_tables.ts";
 
 /** Checksum of `bytes` as an unsigned 32-bit integer. */
 export type Crc32c = (bytes: Uint8Array) => number;
@@ -15,33 +16,7 @@ export type Crc32c = (bytes: Uint8Array) => number;
 const POLYNOMIAL = 0x82f63b78;
 const WASM_FROM = 1024;
 
-// Eight tables of 256: table k answers the effect of a byte that k more bytes follow (slicing-by-8).
-const [T0, T1, T2, T3, T4, T5, T6, T7] = /* @__PURE__ */ makeTables();
-
-function makeTables(): [
-  Int32Array,
-  Int32Array,
-  Int32Array,
-  Int32Array,
-  Int32Array,
-  Int32Array,
-  Int32Array,
-  Int32Array,
-] {
-  const tables = Array.from({ length: 8 }, () => new Int32Array(256));
-  for (let i = 0; i < 256; i++) {
-    let c = i;
-    for (let bit = 0; bit < 8; bit++) c = (c >>> 1) ^ ((c & 1) * POLYNOMIAL);
-    tables[0]![i] = c;
-  }
-  for (let k = 1; k < 8; k++) {
-    for (let i = 0; i < 256; i++) {
-      const c = tables[k - 1]![i]!;
-      tables[k]![i] = tables[0]![c & 255]! ^ (c >>> 8);
-    }
-  }
-  return tables as ReturnType<typeof makeTables>;
-}
+const [T0, T1, T2, T3, T4, T5, T6, T7] = /* @__PURE__ */ crcTables(POLYNOMIAL);
 
 /** CRC-32C of `bytes`, in plain TypeScript. */
 export function crc32c(bytes: Uint8Array): number {

@@ -1,11 +1,18 @@
 /**
- * The names and text files of a log directory, Kafka's `log.dirs` entry: partition folders, checkpoints, `meta.properties`.
+ * A log directory, Kafka's `log.dirs` entry, around its partition folders: their names, the checkpoints, `meta.properties`
+ * and the marker of a clean stop.
  *
  * @module
  */
 
-import { utf8Encode, utf8Read } from "../bytes/utf8.ts";
-import { StorageError } from "../core/kafka_error.ts";
+import {
+  malformedFile,
+  quote,
+  readCheckpointLines,
+  readTextFile,
+  writeCheckpointLines,
+  writeTextFile,
+} from "./checkpoint_file.ts";
 import type { Storage } from "./storage.ts";
 
 /** A partition that a folder belongs to. */
@@ -21,10 +28,14 @@ export function partitionFolder({ topic, partition }: TopicPartition): string {
   return `${topic}-${partition}`;
 }
 
-/** The partition a folder belongs to; undefined for other folders, such as one on its way to be deleted. */
+/**
+ * The partition a folder belongs to; undefined for other folders, such as one on its way to be deleted. A topic may contain
+ * hyphens: the number follows the last one.
+ */
 export function parsePartitionFolder(name: string): TopicPartition | undefined {
   const match = /^(.+)-(\d{1,10})$/.exec(name);
-  return match === null ? undefined : { topic: match[1]!, partition: Number(match[2]) };
+  const partition = Number(match?.[2]);
+  return match === null || partition > 0x7fffffff ? undefined : { topic: match[1]!, partition };
 }
 
 /** One line of an offset checkpoint. */
@@ -37,25 +48,25 @@ export interface OffsetCheckpointEntry extends TopicPartition {
 export type OffsetCheckpointName =
   | "recovery-point-offset-checkpoint"
   | "replication-offset-checkpoint"
-  | "log-start-offset-checkpoint";
+  | "log-start-offset-checkpoint"
+  | "cleaner-offset-checkpoint";
 
 /**
  * Reads an offset checkpoint; a missing or empty one has no entries.
  *
- * @throws StorageError for any other form than Kafka's.
+ * @throws StorageError with code `"MALFORMED_FILE"` for any other form than Kafka's.
  */
 export async function readOffsetCheckpoint(
   storage: Storage,
   name: OffsetCheckpointName,
 ): Promise<OffsetCheckpointEntry[]> {
-  const text = await readTextFile(storage, name);
-  if (text === undefined || text === "") return [];
-  return checkpointLines(text, name).map((line) => {
-    const [topic, partition, offset, ...rest] = line.trim().split(/\s+/);
-    if (offset === undefined || rest.length > 0 || !/^\d+$/.test(partition!) || !/^-?\d+$/.test(offset)) {
-      throw malformed(name, line);
+  return (await readCheckpointLines(storage, name)).map((line) => {
+    const match = /^\s*(\S+)\s+(\d{1,10})\s+(-?\d+)\s*$/.exec(line);
+    const offset = Number(match?.[3]);
+    if (match === null || !Number.isSafeInteger(offset)) {
+      throw malformedFile(name, `${quote(line)} is not a topic, a partition and an offset`);
     }
-    return { topic: topic!, partition: Number(partition), offset: Number(offset) };
+    return { topic: match[1]!, partition: Number(match[2]), offset };
   });
 }
 
@@ -65,54 +76,75 @@ export async function writeOffsetCheckpoint(
   name: OffsetCheckpointName,
   entries: readonly OffsetCheckpointEntry[],
 ): Promise<void> {
-  const lines = entries.map(({ topic, partition, offset }) => `${topic} ${partition} ${offset}`);
-  await writeTextFile(storage, name, checkpointText(lines));
+  await writeCheckpointLines(
+    storage,
+    name,
+    entries.map(({ topic, partition, offset }) => `${topic} ${partition} ${offset}`),
+  );
 }
 
-/** The lines of a checkpoint in Kafka's form: a version, a count, then that many lines. */
-export function checkpointLines(text: string, name: string): string[] {
-  const [version, count, ...lines] = text.split(/\r?\n/);
-  if (version !== "0") throw malformed(name, version ?? "");
-  while (lines.at(-1) === "") lines.pop();
-  if (!/^\d+$/.test(count ?? "") || Number(count) !== lines.length) throw malformed(name, count ?? "");
-  return lines;
+/** Who a log directory belongs to: `meta.properties` in the form that brokers without ZooKeeper use. */
+export interface MetaProperties {
+  /** Id of the cluster. */
+  readonly clusterId: string;
+  /** Number of the node. */
+  readonly nodeId: number;
+  /** Id of this directory: 22 characters of base64url; older brokers have none. */
+  readonly directoryId?: string;
 }
 
-/** A checkpoint of `lines` in Kafka's form. */
-export function checkpointText(lines: readonly string[]): string {
-  return ["0", String(lines.length), ...lines, ""].join("\n");
-}
+const META_PROPERTIES = "meta.properties";
 
-/** Reads a small text file; undefined when it is not there. */
-export async function readTextFile(storage: Storage, name: string): Promise<string | undefined> {
-  try {
-    const file = await storage.open(name);
-    try {
-      const bytes = new Uint8Array(file.size);
-      return utf8Read(bytes, 0, await file.readAt(bytes, 0));
-    } finally {
-      await file.close();
-    }
-  } catch (error) {
-    if (error instanceof StorageError && error.code === "ENOENT") return undefined;
-    throw error;
+/**
+ * Reads `meta.properties`; undefined when there is none.
+ *
+ * @throws StorageError with code `"MALFORMED_FILE"` when something is missing in it.
+ */
+export async function readMetaProperties(storage: Storage): Promise<MetaProperties | undefined> {
+  const text = await readTextFile(storage, META_PROPERTIES);
+  if (text === undefined) return undefined;
+  const properties = parseProperties(text);
+  const clusterId = properties.get("cluster.id");
+  // Version 0, of the time of ZooKeeper, calls it broker.id.
+  const node = properties.get("node.id") ?? properties.get("broker.id");
+  if (clusterId === undefined) throw malformedFile(META_PROPERTIES, "it has no cluster.id");
+  if (!/^\d{1,10}$/.test(node ?? "")) {
+    throw malformedFile(META_PROPERTIES, `node.id is ${quote(node)}, where a number is due`);
   }
+  const directoryId = properties.get("directory.id");
+  return { clusterId, nodeId: Number(node), ...(directoryId === undefined ? {} : { directoryId }) };
 }
 
-/** Writes a small text file, whole or not at all: beside its place first, then into it. */
-export async function writeTextFile(storage: Storage, name: string, text: string): Promise<void> {
-  const temporary = `${name}.tmp`;
-  await storage.remove(temporary);
-  const file = await storage.open(temporary, { create: true });
-  try {
-    await file.append([utf8Encode(text)]);
-    await file.sync();
-  } finally {
-    await file.close();
+/** Writes `meta.properties`. */
+export async function writeMetaProperties(storage: Storage, meta: MetaProperties): Promise<void> {
+  const lines = ["version=1", `node.id=${meta.nodeId}`, `cluster.id=${meta.clusterId}`];
+  if (meta.directoryId !== undefined) lines.push(`directory.id=${meta.directoryId}`);
+  await writeTextFile(storage, META_PROPERTIES, `${lines.join("\n")}\n`);
+}
+
+/** Lines of Java's properties form, as far as the broker's own files use it. */
+function parseProperties(text: string): Map<string, string> {
+  const properties = new Map<string, string>();
+  for (const line of text.split(/\r?\n/)) {
+    const match = /^\s*([^#!=:\s][^=:\s]*)\s*[=:]\s*(.*?)\s*$/.exec(line);
+    if (match !== null) properties.set(match[1]!, match[2]!.replace(/\\(.)/g, "$1"));
   }
-  await storage.rename(temporary, name);
+  return properties;
 }
 
-function malformed(name: string, line: string): StorageError {
-  return new StorageError(`${name}: "${line}" is not a line of a checkpoint`, { code: "MALFORMED_FILE", file: name });
+const CLEAN_SHUTDOWN = ".kafka_cleanshutdown";
+
+/**
+ * Whether the last stop was a clean one, which lets logs open without being checked. The marker is removed, so that a crash
+ * from here on counts as one: call it once, before the first log is opened to write.
+ */
+export async function takeCleanShutdown(storage: Storage): Promise<boolean> {
+  if (!(await storage.list()).includes(CLEAN_SHUTDOWN)) return false;
+  await storage.remove(CLEAN_SHUTDOWN);
+  return true;
+}
+
+/** Marks a clean stop: the last thing to do, after every log was closed and every checkpoint written. */
+export async function markCleanShutdown(storage: Storage): Promise<void> {
+  await writeTextFile(storage, CLEAN_SHUTDOWN, '{"version":0,"brokerEpoch":-1}');
 }

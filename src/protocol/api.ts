@@ -47,6 +47,22 @@ export interface ServerApi<Req, Res> extends ApiNumbers {
   readonly encodeResponse: (w: Writer, m: Input<Res>, version: number) => void;
 }
 
+/** A message that is stored, not sent: a record's key or value, or the content of a file. */
+export interface MessageSchema<T> {
+  /** Kafka's name of the message. */
+  readonly name: string;
+  /** What tells such messages apart where several kinds lie together; −1 where they do not. */
+  readonly type: number;
+  /** Lowest version. */
+  readonly minVersion: number;
+  /** Highest version. */
+  readonly maxVersion: number;
+  /** Writes a message. */
+  readonly encode: (w: Writer, m: Input<T>, version: number) => void;
+  /** Reads a message. */
+  readonly decode: (r: Reader, version: number) => T;
+}
+
 /** The UUID that stands for none. */
 export const ZERO_UUID = "AAAAAAAAAAAAAAAAAAAAAA";
 
@@ -55,7 +71,7 @@ export const NO_BYTES: Uint8Array = new Uint8Array(0);
 
 /** Throws unless `version` of `message` is one that the definitions know. */
 export function checkVersion(message: string, version: number, min: number, max: number): void {
-  if (version < min || version > max) {
+  if (!(version >= min && version <= max)) {
     throw new UnsupportedVersionError(`${message} has versions ${min} to ${max}, not ${version}`);
   }
 }
@@ -65,21 +81,7 @@ export function unsupportedField(message: string, field: string, version: number
   throw new UnsupportedVersionError(`${message} v${version} has no field ${field}, which is set`);
 }
 
-/** Whether a struct has any field that is not as in `defaults`; fields left out are. */
-export function differs<T extends object>(value: Input<T>, defaults: T): boolean {
-  return Object.entries(value).some(([name, field]) => field !== undefined && field !== defaults[name as keyof T]);
-}
-
-/** Reads a list that cannot be null. */
-export function list<T>(r: Reader, flexible: boolean, item: () => T): T[] {
-  return listOrNull(r, flexible, item) ?? r.unexpectedNull();
-}
-
-/** Reads a list that may be null. */
-export function listOrNull<T>(r: Reader, flexible: boolean, item: () => T): T[] | null {
-  const count = r.count(flexible);
-  if (count < 0) return null;
-  const items: T[] = [];
-  for (let i = 0; i < count; i++) items.push(item());
-  return items;
+/** Throws for a field that is null and cannot be in `version`. */
+export function unsupportedNull(message: string, field: string, version: number): never {
+  throw new UnsupportedVersionError(`${message} v${version} needs a value for ${field}, which is null`);
 }

@@ -2,9 +2,10 @@
 
 import type { Reader } from "../bytes/reader.ts";
 import { Writer } from "../bytes/writer.ts";
-import { checkVersion, list, unsupportedField, type ClientApi, type Input, type ServerApi } from "./api.ts";
+import { checkVersion, type ClientApi, type Input, type ServerApi } from "./api.ts";
+import { readList, writeList } from "./list.ts";
 
-/** Kafka's ApiVersionsRequest, versions 0-4. */
+/** ApiVersionsRequest, API 18, versions 0-4, flexible from 3. */
 export interface ApiVersionsRequest {
   /** string, versions 3+. */
   clientSoftwareName: string;
@@ -16,12 +17,8 @@ export interface ApiVersionsRequest {
 export function encodeApiVersionsRequest(w: Writer, m: Input<ApiVersionsRequest>, version: number): void {
   checkVersion("ApiVersionsRequest", version, 0, 4);
   const flexible = version >= 3;
-  if (version >= 3) {
-    w.text(m.clientSoftwareName ?? "", flexible);
-  }
-  if (version >= 3) {
-    w.text(m.clientSoftwareVersion ?? "", flexible);
-  }
+  if (version >= 3) w.text(m.clientSoftwareName ?? "", flexible);
+  if (version >= 3) w.text(m.clientSoftwareVersion ?? "", flexible);
   if (flexible) w.unsignedVarint(0);
 }
 
@@ -29,13 +26,15 @@ export function encodeApiVersionsRequest(w: Writer, m: Input<ApiVersionsRequest>
 export function decodeApiVersionsRequest(r: Reader, version: number): ApiVersionsRequest {
   checkVersion("ApiVersionsRequest", version, 0, 4);
   const flexible = version >= 3;
-  const clientSoftwareName_: string = version >= 3 ? r.textField(flexible) : "";
-  const clientSoftwareVersion_: string = version >= 3 ? r.textField(flexible) : "";
+  const m: ApiVersionsRequest = {
+    clientSoftwareName: version >= 3 ? r.textField(flexible) : "",
+    clientSoftwareVersion: version >= 3 ? r.textField(flexible) : "",
+  };
   if (flexible) r.skipTags();
-  return { clientSoftwareName: clientSoftwareName_, clientSoftwareVersion: clientSoftwareVersion_ };
+  return m;
 }
 
-/** Kafka's ApiVersionsResponse, versions 0-4. */
+/** ApiVersionsResponse, API 18, versions 0-4, flexible from 3. */
 export interface ApiVersionsResponse {
   /** int16, versions 0+. */
   errorCode: number;
@@ -43,92 +42,17 @@ export interface ApiVersionsResponse {
   apiKeys: ApiVersionsResponseApiVersion[];
   /** int32, versions 1+. */
   throttleTimeMs: number;
-  /** list of SupportedFeatureKey, versions 3+. */
+  /** list of SupportedFeatureKey, versions 3+, tag 0. */
   supportedFeatures: ApiVersionsResponseSupportedFeatureKey[];
-  /** int64, versions 3+, default -1. */
+  /** int64, versions 3+, tag 1, default -1. */
   finalizedFeaturesEpoch: number;
-  /** list of FinalizedFeatureKey, versions 3+. */
+  /** list of FinalizedFeatureKey, versions 3+, tag 2. */
   finalizedFeatures: ApiVersionsResponseFinalizedFeatureKey[];
-  /** bool, versions 3+, default false. */
+  /** bool, versions 3+, tag 3, default false. */
   zkMigrationReady: boolean;
 }
 
-/** Writes ApiVersionsResponse in `version`. */
-export function encodeApiVersionsResponse(w: Writer, m: Input<ApiVersionsResponse>, version: number): void {
-  checkVersion("ApiVersionsResponse", version, 0, 4);
-  const flexible = version >= 3;
-  w.int16(m.errorCode ?? 0);
-  {
-    const apiKeysList = m.apiKeys ?? [];
-    w.count(apiKeysList.length, flexible);
-    for (const item of apiKeysList) encodeApiVersionsResponseApiVersion(w, item, version);
-  }
-  if (version >= 1) {
-    w.int32(m.throttleTimeMs ?? 0);
-  }
-  if (flexible) {
-    const tags: [number, Writer][] = [];
-    if (version >= 3 && m.supportedFeatures !== undefined && m.supportedFeatures !== null && m.supportedFeatures.length > 0) {
-      const t = new Writer();
-      {
-        const supportedFeaturesList = m.supportedFeatures ?? [];
-        t.count(supportedFeaturesList.length, flexible);
-        for (const item of supportedFeaturesList) encodeApiVersionsResponseSupportedFeatureKey(t, item, version);
-      }
-      tags.push([0, t]);
-    }
-    if (version >= 3 && m.finalizedFeaturesEpoch !== undefined && m.finalizedFeaturesEpoch !== -1) {
-      const t = new Writer();
-      t.int64(m.finalizedFeaturesEpoch ?? -1);
-      tags.push([1, t]);
-    }
-    if (version >= 3 && m.finalizedFeatures !== undefined && m.finalizedFeatures !== null && m.finalizedFeatures.length > 0) {
-      const t = new Writer();
-      {
-        const finalizedFeaturesList = m.finalizedFeatures ?? [];
-        t.count(finalizedFeaturesList.length, flexible);
-        for (const item of finalizedFeaturesList) encodeApiVersionsResponseFinalizedFeatureKey(t, item, version);
-      }
-      tags.push([2, t]);
-    }
-    if (version >= 3 && m.zkMigrationReady !== undefined && m.zkMigrationReady !== false) {
-      const t = new Writer();
-      t.boolean(m.zkMigrationReady ?? false);
-      tags.push([3, t]);
-    }
-    w.unsignedVarint(tags.length);
-    for (const [tag, content] of tags) w.tag(tag, content);
-  }
-}
-
-/** Reads ApiVersionsResponse in `version`. */
-export function decodeApiVersionsResponse(r: Reader, version: number): ApiVersionsResponse {
-  checkVersion("ApiVersionsResponse", version, 0, 4);
-  const flexible = version >= 3;
-  const errorCode_: number = r.int16();
-  const apiKeys_: ApiVersionsResponseApiVersion[] = list(r, flexible, () => decodeApiVersionsResponseApiVersion(r, version));
-  const throttleTimeMs_: number = version >= 1 ? r.int32() : 0;
-  let supportedFeatures_: ApiVersionsResponseSupportedFeatureKey[] = [];
-  let finalizedFeaturesEpoch_: number = -1;
-  let finalizedFeatures_: ApiVersionsResponseFinalizedFeatureKey[] = [];
-  let zkMigrationReady_: boolean = false;
-  if (flexible) {
-    for (let n = r.unsignedVarint(); n > 0; n--) {
-      const tag = r.unsignedVarint();
-      const size = r.unsignedVarint();
-      const end = r.position + size;
-      if (tag === 0 && version >= 3) supportedFeatures_ = list(r, flexible, () => decodeApiVersionsResponseSupportedFeatureKey(r, version));
-      else if (tag === 1 && version >= 3) finalizedFeaturesEpoch_ = r.int64();
-      else if (tag === 2 && version >= 3) finalizedFeatures_ = list(r, flexible, () => decodeApiVersionsResponseFinalizedFeatureKey(r, version));
-      else if (tag === 3 && version >= 3) zkMigrationReady_ = r.boolean();
-      else r.take(size);
-      if (r.position !== end) throw r.error(`tag ${tag} of ApiVersionsResponse takes ${size} bytes, not ${r.position - end + size}`);
-    }
-  }
-  return { errorCode: errorCode_, apiKeys: apiKeys_, throttleTimeMs: throttleTimeMs_, supportedFeatures: supportedFeatures_, finalizedFeaturesEpoch: finalizedFeaturesEpoch_, finalizedFeatures: finalizedFeatures_, zkMigrationReady: zkMigrationReady_ };
-}
-
-/** Part of ApiVersionsResponse, versions 0-4. */
+/** Part of ApiVersionsResponse. */
 export interface ApiVersionsResponseApiVersion {
   /** int16, versions 0+. */
   apiKey: number;
@@ -138,26 +62,7 @@ export interface ApiVersionsResponseApiVersion {
   maxVersion: number;
 }
 
-/** Writes ApiVersionsResponseApiVersion in `version`. */
-export function encodeApiVersionsResponseApiVersion(w: Writer, m: Input<ApiVersionsResponseApiVersion>, version: number): void {
-  const flexible = version >= 3;
-  w.int16(m.apiKey ?? 0);
-  w.int16(m.minVersion ?? 0);
-  w.int16(m.maxVersion ?? 0);
-  if (flexible) w.unsignedVarint(0);
-}
-
-/** Reads ApiVersionsResponseApiVersion in `version`. */
-export function decodeApiVersionsResponseApiVersion(r: Reader, version: number): ApiVersionsResponseApiVersion {
-  const flexible = version >= 3;
-  const apiKey_: number = r.int16();
-  const minVersion_: number = r.int16();
-  const maxVersion_: number = r.int16();
-  if (flexible) r.skipTags();
-  return { apiKey: apiKey_, minVersion: minVersion_, maxVersion: maxVersion_ };
-}
-
-/** Part of ApiVersionsResponse, versions 0-4. */
+/** Part of ApiVersionsResponse. */
 export interface ApiVersionsResponseSupportedFeatureKey {
   /** string, versions 3+. */
   name: string;
@@ -167,35 +72,7 @@ export interface ApiVersionsResponseSupportedFeatureKey {
   maxVersion: number;
 }
 
-/** Writes ApiVersionsResponseSupportedFeatureKey in `version`. */
-export function encodeApiVersionsResponseSupportedFeatureKey(w: Writer, m: Input<ApiVersionsResponseSupportedFeatureKey>, version: number): void {
-  const flexible = version >= 3;
-  if (version >= 3) {
-    w.text(m.name ?? "", flexible);
-  }
-  else if (m.name !== undefined && m.name !== "") unsupportedField("ApiVersionsResponseSupportedFeatureKey", "name", version);
-  if (version >= 3) {
-    w.int16(m.minVersion ?? 0);
-  }
-  else if (m.minVersion !== undefined && m.minVersion !== 0) unsupportedField("ApiVersionsResponseSupportedFeatureKey", "minVersion", version);
-  if (version >= 3) {
-    w.int16(m.maxVersion ?? 0);
-  }
-  else if (m.maxVersion !== undefined && m.maxVersion !== 0) unsupportedField("ApiVersionsResponseSupportedFeatureKey", "maxVersion", version);
-  if (flexible) w.unsignedVarint(0);
-}
-
-/** Reads ApiVersionsResponseSupportedFeatureKey in `version`. */
-export function decodeApiVersionsResponseSupportedFeatureKey(r: Reader, version: number): ApiVersionsResponseSupportedFeatureKey {
-  const flexible = version >= 3;
-  const name_: string = version >= 3 ? r.textField(flexible) : "";
-  const minVersion_: number = version >= 3 ? r.int16() : 0;
-  const maxVersion_: number = version >= 3 ? r.int16() : 0;
-  if (flexible) r.skipTags();
-  return { name: name_, minVersion: minVersion_, maxVersion: maxVersion_ };
-}
-
-/** Part of ApiVersionsResponse, versions 0-4. */
+/** Part of ApiVersionsResponse. */
 export interface ApiVersionsResponseFinalizedFeatureKey {
   /** string, versions 3+. */
   name: string;
@@ -205,36 +82,176 @@ export interface ApiVersionsResponseFinalizedFeatureKey {
   minVersionLevel: number;
 }
 
-/** Writes ApiVersionsResponseFinalizedFeatureKey in `version`. */
-export function encodeApiVersionsResponseFinalizedFeatureKey(w: Writer, m: Input<ApiVersionsResponseFinalizedFeatureKey>, version: number): void {
+/** Writes ApiVersionsResponse in `version`. */
+export function encodeApiVersionsResponse(w: Writer, m: Input<ApiVersionsResponse>, version: number): void {
+  checkVersion("ApiVersionsResponse", version, 0, 4);
   const flexible = version >= 3;
-  if (version >= 3) {
-    w.text(m.name ?? "", flexible);
+  w.int16(m.errorCode ?? 0);
+  writeList(w, m.apiKeys ?? [], version, flexible, encodeApiVersionsResponseApiVersion);
+  if (version >= 1) w.int32(m.throttleTimeMs ?? 0);
+  const hasSupportedFeatures = version >= 3 && (m.supportedFeatures?.length ?? 0) > 0;
+  const hasFinalizedFeaturesEpoch = version >= 3 && (m.finalizedFeaturesEpoch ?? -1) !== -1;
+  const hasFinalizedFeatures = version >= 3 && (m.finalizedFeatures?.length ?? 0) > 0;
+  const hasZkMigrationReady = version >= 3 && m.zkMigrationReady === true;
+  if (flexible) {
+    w.unsignedVarint(
+      Number(hasSupportedFeatures) +
+        Number(hasFinalizedFeaturesEpoch) +
+        Number(hasFinalizedFeatures) +
+        Number(hasZkMigrationReady),
+    );
+    if (hasSupportedFeatures) {
+      const t = new Writer(32);
+      writeList(t, m.supportedFeatures ?? [], version, flexible, encodeApiVersionsResponseSupportedFeatureKey);
+      w.tag(0, t);
+    }
+    if (hasFinalizedFeaturesEpoch) {
+      const t = new Writer(32);
+      t.int64(m.finalizedFeaturesEpoch ?? -1);
+      w.tag(1, t);
+    }
+    if (hasFinalizedFeatures) {
+      const t = new Writer(32);
+      writeList(t, m.finalizedFeatures ?? [], version, flexible, encodeApiVersionsResponseFinalizedFeatureKey);
+      w.tag(2, t);
+    }
+    if (hasZkMigrationReady) {
+      const t = new Writer(32);
+      t.boolean(m.zkMigrationReady ?? false);
+      w.tag(3, t);
+    }
   }
-  else if (m.name !== undefined && m.name !== "") unsupportedField("ApiVersionsResponseFinalizedFeatureKey", "name", version);
-  if (version >= 3) {
-    w.int16(m.maxVersionLevel ?? 0);
-  }
-  else if (m.maxVersionLevel !== undefined && m.maxVersionLevel !== 0) unsupportedField("ApiVersionsResponseFinalizedFeatureKey", "maxVersionLevel", version);
-  if (version >= 3) {
-    w.int16(m.minVersionLevel ?? 0);
-  }
-  else if (m.minVersionLevel !== undefined && m.minVersionLevel !== 0) unsupportedField("ApiVersionsResponseFinalizedFeatureKey", "minVersionLevel", version);
+}
+
+function encodeApiVersionsResponseApiVersion(
+  w: Writer,
+  m: Input<ApiVersionsResponseApiVersion>,
+  _version: number,
+  flexible: boolean,
+): void {
+  w.int16(m.apiKey ?? 0);
+  w.int16(m.minVersion ?? 0);
+  w.int16(m.maxVersion ?? 0);
   if (flexible) w.unsignedVarint(0);
 }
 
-/** Reads ApiVersionsResponseFinalizedFeatureKey in `version`. */
-export function decodeApiVersionsResponseFinalizedFeatureKey(r: Reader, version: number): ApiVersionsResponseFinalizedFeatureKey {
-  const flexible = version >= 3;
-  const name_: string = version >= 3 ? r.textField(flexible) : "";
-  const maxVersionLevel_: number = version >= 3 ? r.int16() : 0;
-  const minVersionLevel_: number = version >= 3 ? r.int16() : 0;
-  if (flexible) r.skipTags();
-  return { name: name_, maxVersionLevel: maxVersionLevel_, minVersionLevel: minVersionLevel_ };
+function encodeApiVersionsResponseSupportedFeatureKey(
+  w: Writer,
+  m: Input<ApiVersionsResponseSupportedFeatureKey>,
+  _version: number,
+  _flexible: boolean,
+): void {
+  w.text(m.name ?? "", true);
+  w.int16(m.minVersion ?? 0);
+  w.int16(m.maxVersion ?? 0);
+  w.unsignedVarint(0);
 }
 
-/** ApiVersions (18) as a client sees it. */
-export const apiVersionsApi: ClientApi<ApiVersionsRequest, ApiVersionsResponse> = { key: 18, name: "ApiVersions", minVersion: 0, maxVersion: 4, flexibleFrom: 3, encodeRequest: encodeApiVersionsRequest, decodeResponse: decodeApiVersionsResponse };
+function encodeApiVersionsResponseFinalizedFeatureKey(
+  w: Writer,
+  m: Input<ApiVersionsResponseFinalizedFeatureKey>,
+  _version: number,
+  _flexible: boolean,
+): void {
+  w.text(m.name ?? "", true);
+  w.int16(m.maxVersionLevel ?? 0);
+  w.int16(m.minVersionLevel ?? 0);
+  w.unsignedVarint(0);
+}
 
-/** ApiVersions (18) as a broker sees it. */
-export const apiVersionsServerApi: ServerApi<ApiVersionsRequest, ApiVersionsResponse> = { key: 18, name: "ApiVersions", minVersion: 0, maxVersion: 4, flexibleFrom: 3, decodeRequest: decodeApiVersionsRequest, encodeResponse: encodeApiVersionsResponse };
+/** Reads ApiVersionsResponse in `version`. */
+export function decodeApiVersionsResponse(r: Reader, version: number): ApiVersionsResponse {
+  checkVersion("ApiVersionsResponse", version, 0, 4);
+  const flexible = version >= 3;
+  const m: ApiVersionsResponse = {
+    errorCode: r.int16(),
+    apiKeys: readList(r, version, flexible, decodeApiVersionsResponseApiVersion),
+    throttleTimeMs: version >= 1 ? r.int32() : 0,
+    supportedFeatures: [],
+    finalizedFeaturesEpoch: -1,
+    finalizedFeatures: [],
+    zkMigrationReady: false,
+  };
+  if (flexible) {
+    for (let n = r.unsignedVarint(); n > 0; n--) {
+      const tag = r.unsignedVarint();
+      const end = r.startTag();
+      if (tag === 0) m.supportedFeatures = readList(r, version, flexible, decodeApiVersionsResponseSupportedFeatureKey);
+      else if (tag === 1) m.finalizedFeaturesEpoch = r.int64();
+      else if (tag === 2) m.finalizedFeatures = readList(
+        r,
+        version,
+        flexible,
+        decodeApiVersionsResponseFinalizedFeatureKey,
+      );
+      else if (tag === 3) m.zkMigrationReady = r.boolean();
+      else r.position = end;
+      r.endTag(end);
+    }
+  }
+  return m;
+}
+
+function decodeApiVersionsResponseApiVersion(
+  r: Reader,
+  _version: number,
+  flexible: boolean,
+): ApiVersionsResponseApiVersion {
+  const m: ApiVersionsResponseApiVersion = {
+    apiKey: r.int16(),
+    minVersion: r.int16(),
+    maxVersion: r.int16(),
+  };
+  if (flexible) r.skipTags();
+  return m;
+}
+
+function decodeApiVersionsResponseSupportedFeatureKey(
+  r: Reader,
+  _version: number,
+  _flexible: boolean,
+): ApiVersionsResponseSupportedFeatureKey {
+  const m: ApiVersionsResponseSupportedFeatureKey = {
+    name: r.textField(true),
+    minVersion: r.int16(),
+    maxVersion: r.int16(),
+  };
+  r.skipTags();
+  return m;
+}
+
+function decodeApiVersionsResponseFinalizedFeatureKey(
+  r: Reader,
+  _version: number,
+  _flexible: boolean,
+): ApiVersionsResponseFinalizedFeatureKey {
+  const m: ApiVersionsResponseFinalizedFeatureKey = {
+    name: r.textField(true),
+    maxVersionLevel: r.int16(),
+    minVersionLevel: r.int16(),
+  };
+  r.skipTags();
+  return m;
+}
+
+/** ApiVersions (18) for a client. */
+export const apiVersionsApi: ClientApi<ApiVersionsRequest, ApiVersionsResponse> = {
+  key: 18,
+  name: "ApiVersions",
+  minVersion: 0,
+  maxVersion: 4,
+  flexibleFrom: 3,
+  encodeRequest: encodeApiVersionsRequest,
+  decodeResponse: decodeApiVersionsResponse,
+};
+
+/** ApiVersions (18) for a broker. */
+export const apiVersionsServerApi: ServerApi<ApiVersionsRequest, ApiVersionsResponse> = {
+  key: 18,
+  name: "ApiVersions",
+  minVersion: 0,
+  maxVersion: 4,
+  flexibleFrom: 3,
+  decodeRequest: decodeApiVersionsRequest,
+  encodeResponse: encodeApiVersionsResponse,
+};

@@ -2,9 +2,10 @@
 
 import type { Reader } from "../bytes/reader.ts";
 import { Writer } from "../bytes/writer.ts";
-import { checkVersion, list, unsupportedField, ZERO_UUID, type ClientApi, type Input, type ServerApi } from "./api.ts";
+import { checkVersion, type ClientApi, type Input, type ServerApi, unsupportedField, ZERO_UUID } from "./api.ts";
+import { readList, writeList } from "./list.ts";
 
-/** Kafka's BeginQuorumEpochRequest, versions 0-1. */
+/** BeginQuorumEpochRequest, API 53, versions 0-1, flexible from 1. */
 export interface BeginQuorumEpochRequest {
   /** string, versions 0+, null in versions 0+, default null. */
   clusterId: string | null;
@@ -16,42 +17,7 @@ export interface BeginQuorumEpochRequest {
   leaderEndpoints: BeginQuorumEpochRequestLeaderEndpoint[];
 }
 
-/** Writes BeginQuorumEpochRequest in `version`. */
-export function encodeBeginQuorumEpochRequest(w: Writer, m: Input<BeginQuorumEpochRequest>, version: number): void {
-  checkVersion("BeginQuorumEpochRequest", version, 0, 1);
-  const flexible = version >= 1;
-  w.text(m.clusterId ?? null, flexible);
-  if (version >= 1) {
-    w.int32(m.voterId ?? -1);
-  }
-  {
-    const topicsList = m.topics ?? [];
-    w.count(topicsList.length, flexible);
-    for (const item of topicsList) encodeBeginQuorumEpochRequestTopicData(w, item, version);
-  }
-  if (version >= 1) {
-    {
-      const leaderEndpointsList = m.leaderEndpoints ?? [];
-      w.count(leaderEndpointsList.length, flexible);
-      for (const item of leaderEndpointsList) encodeBeginQuorumEpochRequestLeaderEndpoint(w, item, version);
-    }
-  }
-  if (flexible) w.unsignedVarint(0);
-}
-
-/** Reads BeginQuorumEpochRequest in `version`. */
-export function decodeBeginQuorumEpochRequest(r: Reader, version: number): BeginQuorumEpochRequest {
-  checkVersion("BeginQuorumEpochRequest", version, 0, 1);
-  const flexible = version >= 1;
-  const clusterId_: string | null = r.textOrNull(flexible);
-  const voterId_: number = version >= 1 ? r.int32() : -1;
-  const topics_: BeginQuorumEpochRequestTopicData[] = list(r, flexible, () => decodeBeginQuorumEpochRequestTopicData(r, version));
-  const leaderEndpoints_: BeginQuorumEpochRequestLeaderEndpoint[] = version >= 1 ? list(r, flexible, () => decodeBeginQuorumEpochRequestLeaderEndpoint(r, version)) : [];
-  if (flexible) r.skipTags();
-  return { clusterId: clusterId_, voterId: voterId_, topics: topics_, leaderEndpoints: leaderEndpoints_ };
-}
-
-/** Part of BeginQuorumEpochRequest, versions 0-1. */
+/** Part of BeginQuorumEpochRequest. */
 export interface BeginQuorumEpochRequestTopicData {
   /** string, versions 0+. */
   topicName: string;
@@ -59,28 +25,7 @@ export interface BeginQuorumEpochRequestTopicData {
   partitions: BeginQuorumEpochRequestPartitionData[];
 }
 
-/** Writes BeginQuorumEpochRequestTopicData in `version`. */
-export function encodeBeginQuorumEpochRequestTopicData(w: Writer, m: Input<BeginQuorumEpochRequestTopicData>, version: number): void {
-  const flexible = version >= 1;
-  w.text(m.topicName ?? "", flexible);
-  {
-    const partitionsList = m.partitions ?? [];
-    w.count(partitionsList.length, flexible);
-    for (const item of partitionsList) encodeBeginQuorumEpochRequestPartitionData(w, item, version);
-  }
-  if (flexible) w.unsignedVarint(0);
-}
-
-/** Reads BeginQuorumEpochRequestTopicData in `version`. */
-export function decodeBeginQuorumEpochRequestTopicData(r: Reader, version: number): BeginQuorumEpochRequestTopicData {
-  const flexible = version >= 1;
-  const topicName_: string = r.textField(flexible);
-  const partitions_: BeginQuorumEpochRequestPartitionData[] = list(r, flexible, () => decodeBeginQuorumEpochRequestPartitionData(r, version));
-  if (flexible) r.skipTags();
-  return { topicName: topicName_, partitions: partitions_ };
-}
-
-/** Part of BeginQuorumEpochRequest, versions 0-1. */
+/** Part of BeginQuorumEpochRequest. */
 export interface BeginQuorumEpochRequestPartitionData {
   /** int32, versions 0+. */
   partitionIndex: number;
@@ -92,30 +37,7 @@ export interface BeginQuorumEpochRequestPartitionData {
   leaderEpoch: number;
 }
 
-/** Writes BeginQuorumEpochRequestPartitionData in `version`. */
-export function encodeBeginQuorumEpochRequestPartitionData(w: Writer, m: Input<BeginQuorumEpochRequestPartitionData>, version: number): void {
-  const flexible = version >= 1;
-  w.int32(m.partitionIndex ?? 0);
-  if (version >= 1) {
-    w.uuid(m.voterDirectoryId ?? ZERO_UUID);
-  }
-  w.int32(m.leaderId ?? 0);
-  w.int32(m.leaderEpoch ?? 0);
-  if (flexible) w.unsignedVarint(0);
-}
-
-/** Reads BeginQuorumEpochRequestPartitionData in `version`. */
-export function decodeBeginQuorumEpochRequestPartitionData(r: Reader, version: number): BeginQuorumEpochRequestPartitionData {
-  const flexible = version >= 1;
-  const partitionIndex_: number = r.int32();
-  const voterDirectoryId_: string = version >= 1 ? r.uuid() : ZERO_UUID;
-  const leaderId_: number = r.int32();
-  const leaderEpoch_: number = r.int32();
-  if (flexible) r.skipTags();
-  return { partitionIndex: partitionIndex_, voterDirectoryId: voterDirectoryId_, leaderId: leaderId_, leaderEpoch: leaderEpoch_ };
-}
-
-/** Part of BeginQuorumEpochRequest, versions 0-1. */
+/** Part of BeginQuorumEpochRequest. */
 export interface BeginQuorumEpochRequestLeaderEndpoint {
   /** string, versions 1+. */
   name: string;
@@ -125,92 +47,122 @@ export interface BeginQuorumEpochRequestLeaderEndpoint {
   port: number;
 }
 
-/** Writes BeginQuorumEpochRequestLeaderEndpoint in `version`. */
-export function encodeBeginQuorumEpochRequestLeaderEndpoint(w: Writer, m: Input<BeginQuorumEpochRequestLeaderEndpoint>, version: number): void {
+/** Writes BeginQuorumEpochRequest in `version`. */
+export function encodeBeginQuorumEpochRequest(w: Writer, m: Input<BeginQuorumEpochRequest>, version: number): void {
+  checkVersion("BeginQuorumEpochRequest", version, 0, 1);
   const flexible = version >= 1;
+  w.text(m.clusterId ?? null, flexible);
+  if (version >= 1) w.int32(m.voterId ?? -1);
+  writeList(w, m.topics ?? [], version, flexible, encodeBeginQuorumEpochRequestTopicData);
   if (version >= 1) {
-    w.text(m.name ?? "", flexible);
+    writeList(w, m.leaderEndpoints ?? [], version, flexible, encodeBeginQuorumEpochRequestLeaderEndpoint);
   }
-  else if (m.name !== undefined && m.name !== "") unsupportedField("BeginQuorumEpochRequestLeaderEndpoint", "name", version);
-  if (version >= 1) {
-    w.text(m.host ?? "", flexible);
-  }
-  else if (m.host !== undefined && m.host !== "") unsupportedField("BeginQuorumEpochRequestLeaderEndpoint", "host", version);
-  if (version >= 1) {
-    w.uint16(m.port ?? 0);
-  }
-  else if (m.port !== undefined && m.port !== 0) unsupportedField("BeginQuorumEpochRequestLeaderEndpoint", "port", version);
   if (flexible) w.unsignedVarint(0);
 }
 
-/** Reads BeginQuorumEpochRequestLeaderEndpoint in `version`. */
-export function decodeBeginQuorumEpochRequestLeaderEndpoint(r: Reader, version: number): BeginQuorumEpochRequestLeaderEndpoint {
-  const flexible = version >= 1;
-  const name_: string = version >= 1 ? r.textField(flexible) : "";
-  const host_: string = version >= 1 ? r.textField(flexible) : "";
-  const port_: number = version >= 1 ? r.uint16() : 0;
-  if (flexible) r.skipTags();
-  return { name: name_, host: host_, port: port_ };
+function encodeBeginQuorumEpochRequestTopicData(
+  w: Writer,
+  m: Input<BeginQuorumEpochRequestTopicData>,
+  version: number,
+  flexible: boolean,
+): void {
+  w.text(m.topicName ?? "", flexible);
+  writeList(w, m.partitions ?? [], version, flexible, encodeBeginQuorumEpochRequestPartitionData);
+  if (flexible) w.unsignedVarint(0);
 }
 
-/** Kafka's BeginQuorumEpochResponse, versions 0-1. */
+function encodeBeginQuorumEpochRequestPartitionData(
+  w: Writer,
+  m: Input<BeginQuorumEpochRequestPartitionData>,
+  version: number,
+  flexible: boolean,
+): void {
+  w.int32(m.partitionIndex ?? 0);
+  if (version >= 1) w.uuid(m.voterDirectoryId ?? ZERO_UUID);
+  w.int32(m.leaderId ?? 0);
+  w.int32(m.leaderEpoch ?? 0);
+  if (flexible) w.unsignedVarint(0);
+}
+
+function encodeBeginQuorumEpochRequestLeaderEndpoint(
+  w: Writer,
+  m: Input<BeginQuorumEpochRequestLeaderEndpoint>,
+  _version: number,
+  _flexible: boolean,
+): void {
+  w.text(m.name ?? "", true);
+  w.text(m.host ?? "", true);
+  w.uint16(m.port ?? 0);
+  w.unsignedVarint(0);
+}
+
+/** Reads BeginQuorumEpochRequest in `version`. */
+export function decodeBeginQuorumEpochRequest(r: Reader, version: number): BeginQuorumEpochRequest {
+  checkVersion("BeginQuorumEpochRequest", version, 0, 1);
+  const flexible = version >= 1;
+  const m: BeginQuorumEpochRequest = {
+    clusterId: r.textOrNull(flexible),
+    voterId: version >= 1 ? r.int32() : -1,
+    topics: readList(r, version, flexible, decodeBeginQuorumEpochRequestTopicData),
+    leaderEndpoints: version >= 1 ? readList(r, version, flexible, decodeBeginQuorumEpochRequestLeaderEndpoint) : [],
+  };
+  if (flexible) r.skipTags();
+  return m;
+}
+
+function decodeBeginQuorumEpochRequestTopicData(
+  r: Reader,
+  version: number,
+  flexible: boolean,
+): BeginQuorumEpochRequestTopicData {
+  const m: BeginQuorumEpochRequestTopicData = {
+    topicName: r.textField(flexible),
+    partitions: readList(r, version, flexible, decodeBeginQuorumEpochRequestPartitionData),
+  };
+  if (flexible) r.skipTags();
+  return m;
+}
+
+function decodeBeginQuorumEpochRequestPartitionData(
+  r: Reader,
+  version: number,
+  flexible: boolean,
+): BeginQuorumEpochRequestPartitionData {
+  const m: BeginQuorumEpochRequestPartitionData = {
+    partitionIndex: r.int32(),
+    voterDirectoryId: version >= 1 ? r.uuid() : ZERO_UUID,
+    leaderId: r.int32(),
+    leaderEpoch: r.int32(),
+  };
+  if (flexible) r.skipTags();
+  return m;
+}
+
+function decodeBeginQuorumEpochRequestLeaderEndpoint(
+  r: Reader,
+  _version: number,
+  _flexible: boolean,
+): BeginQuorumEpochRequestLeaderEndpoint {
+  const m: BeginQuorumEpochRequestLeaderEndpoint = {
+    name: r.textField(true),
+    host: r.textField(true),
+    port: r.uint16(),
+  };
+  r.skipTags();
+  return m;
+}
+
+/** BeginQuorumEpochResponse, API 53, versions 0-1, flexible from 1. */
 export interface BeginQuorumEpochResponse {
   /** int16, versions 0+. */
   errorCode: number;
   /** list of TopicData, versions 0+. */
   topics: BeginQuorumEpochResponseTopicData[];
-  /** list of NodeEndpoint, versions 1+. */
+  /** list of NodeEndpoint, versions 1+, tag 0. */
   nodeEndpoints: BeginQuorumEpochResponseNodeEndpoint[];
 }
 
-/** Writes BeginQuorumEpochResponse in `version`. */
-export function encodeBeginQuorumEpochResponse(w: Writer, m: Input<BeginQuorumEpochResponse>, version: number): void {
-  checkVersion("BeginQuorumEpochResponse", version, 0, 1);
-  const flexible = version >= 1;
-  w.int16(m.errorCode ?? 0);
-  {
-    const topicsList = m.topics ?? [];
-    w.count(topicsList.length, flexible);
-    for (const item of topicsList) encodeBeginQuorumEpochResponseTopicData(w, item, version);
-  }
-  if (!(version >= 1)) if (m.nodeEndpoints !== undefined && m.nodeEndpoints !== null && m.nodeEndpoints.length > 0) unsupportedField("BeginQuorumEpochResponse", "nodeEndpoints", version);
-  if (flexible) {
-    const tags: [number, Writer][] = [];
-    if (version >= 1 && m.nodeEndpoints !== undefined && m.nodeEndpoints !== null && m.nodeEndpoints.length > 0) {
-      const t = new Writer();
-      {
-        const nodeEndpointsList = m.nodeEndpoints ?? [];
-        t.count(nodeEndpointsList.length, flexible);
-        for (const item of nodeEndpointsList) encodeBeginQuorumEpochResponseNodeEndpoint(t, item, version);
-      }
-      tags.push([0, t]);
-    }
-    w.unsignedVarint(tags.length);
-    for (const [tag, content] of tags) w.tag(tag, content);
-  }
-}
-
-/** Reads BeginQuorumEpochResponse in `version`. */
-export function decodeBeginQuorumEpochResponse(r: Reader, version: number): BeginQuorumEpochResponse {
-  checkVersion("BeginQuorumEpochResponse", version, 0, 1);
-  const flexible = version >= 1;
-  const errorCode_: number = r.int16();
-  const topics_: BeginQuorumEpochResponseTopicData[] = list(r, flexible, () => decodeBeginQuorumEpochResponseTopicData(r, version));
-  let nodeEndpoints_: BeginQuorumEpochResponseNodeEndpoint[] = [];
-  if (flexible) {
-    for (let n = r.unsignedVarint(); n > 0; n--) {
-      const tag = r.unsignedVarint();
-      const size = r.unsignedVarint();
-      const end = r.position + size;
-      if (tag === 0 && version >= 1) nodeEndpoints_ = list(r, flexible, () => decodeBeginQuorumEpochResponseNodeEndpoint(r, version));
-      else r.take(size);
-      if (r.position !== end) throw r.error(`tag ${tag} of BeginQuorumEpochResponse takes ${size} bytes, not ${r.position - end + size}`);
-    }
-  }
-  return { errorCode: errorCode_, topics: topics_, nodeEndpoints: nodeEndpoints_ };
-}
-
-/** Part of BeginQuorumEpochResponse, versions 0-1. */
+/** Part of BeginQuorumEpochResponse. */
 export interface BeginQuorumEpochResponseTopicData {
   /** string, versions 0+. */
   topicName: string;
@@ -218,28 +170,7 @@ export interface BeginQuorumEpochResponseTopicData {
   partitions: BeginQuorumEpochResponsePartitionData[];
 }
 
-/** Writes BeginQuorumEpochResponseTopicData in `version`. */
-export function encodeBeginQuorumEpochResponseTopicData(w: Writer, m: Input<BeginQuorumEpochResponseTopicData>, version: number): void {
-  const flexible = version >= 1;
-  w.text(m.topicName ?? "", flexible);
-  {
-    const partitionsList = m.partitions ?? [];
-    w.count(partitionsList.length, flexible);
-    for (const item of partitionsList) encodeBeginQuorumEpochResponsePartitionData(w, item, version);
-  }
-  if (flexible) w.unsignedVarint(0);
-}
-
-/** Reads BeginQuorumEpochResponseTopicData in `version`. */
-export function decodeBeginQuorumEpochResponseTopicData(r: Reader, version: number): BeginQuorumEpochResponseTopicData {
-  const flexible = version >= 1;
-  const topicName_: string = r.textField(flexible);
-  const partitions_: BeginQuorumEpochResponsePartitionData[] = list(r, flexible, () => decodeBeginQuorumEpochResponsePartitionData(r, version));
-  if (flexible) r.skipTags();
-  return { topicName: topicName_, partitions: partitions_ };
-}
-
-/** Part of BeginQuorumEpochResponse, versions 0-1. */
+/** Part of BeginQuorumEpochResponse. */
 export interface BeginQuorumEpochResponsePartitionData {
   /** int32, versions 0+. */
   partitionIndex: number;
@@ -251,28 +182,7 @@ export interface BeginQuorumEpochResponsePartitionData {
   leaderEpoch: number;
 }
 
-/** Writes BeginQuorumEpochResponsePartitionData in `version`. */
-export function encodeBeginQuorumEpochResponsePartitionData(w: Writer, m: Input<BeginQuorumEpochResponsePartitionData>, version: number): void {
-  const flexible = version >= 1;
-  w.int32(m.partitionIndex ?? 0);
-  w.int16(m.errorCode ?? 0);
-  w.int32(m.leaderId ?? 0);
-  w.int32(m.leaderEpoch ?? 0);
-  if (flexible) w.unsignedVarint(0);
-}
-
-/** Reads BeginQuorumEpochResponsePartitionData in `version`. */
-export function decodeBeginQuorumEpochResponsePartitionData(r: Reader, version: number): BeginQuorumEpochResponsePartitionData {
-  const flexible = version >= 1;
-  const partitionIndex_: number = r.int32();
-  const errorCode_: number = r.int16();
-  const leaderId_: number = r.int32();
-  const leaderEpoch_: number = r.int32();
-  if (flexible) r.skipTags();
-  return { partitionIndex: partitionIndex_, errorCode: errorCode_, leaderId: leaderId_, leaderEpoch: leaderEpoch_ };
-}
-
-/** Part of BeginQuorumEpochResponse, versions 0-1. */
+/** Part of BeginQuorumEpochResponse. */
 export interface BeginQuorumEpochResponseNodeEndpoint {
   /** int32, versions 1+. */
   nodeId: number;
@@ -282,36 +192,141 @@ export interface BeginQuorumEpochResponseNodeEndpoint {
   port: number;
 }
 
-/** Writes BeginQuorumEpochResponseNodeEndpoint in `version`. */
-export function encodeBeginQuorumEpochResponseNodeEndpoint(w: Writer, m: Input<BeginQuorumEpochResponseNodeEndpoint>, version: number): void {
+/** Writes BeginQuorumEpochResponse in `version`. */
+export function encodeBeginQuorumEpochResponse(w: Writer, m: Input<BeginQuorumEpochResponse>, version: number): void {
+  checkVersion("BeginQuorumEpochResponse", version, 0, 1);
   const flexible = version >= 1;
-  if (version >= 1) {
-    w.int32(m.nodeId ?? 0);
+  w.int16(m.errorCode ?? 0);
+  writeList(w, m.topics ?? [], version, flexible, encodeBeginQuorumEpochResponseTopicData);
+  const hasNodeEndpoints = (m.nodeEndpoints?.length ?? 0) > 0;
+  if (hasNodeEndpoints && version < 1) unsupportedField("BeginQuorumEpochResponse", "nodeEndpoints", version);
+  if (flexible) {
+    w.unsignedVarint(Number(hasNodeEndpoints));
+    if (hasNodeEndpoints) {
+      const t = new Writer(32);
+      writeList(t, m.nodeEndpoints ?? [], version, flexible, encodeBeginQuorumEpochResponseNodeEndpoint);
+      w.tag(0, t);
+    }
   }
-  else if (m.nodeId !== undefined && m.nodeId !== 0) unsupportedField("BeginQuorumEpochResponseNodeEndpoint", "nodeId", version);
-  if (version >= 1) {
-    w.text(m.host ?? "", flexible);
-  }
-  else if (m.host !== undefined && m.host !== "") unsupportedField("BeginQuorumEpochResponseNodeEndpoint", "host", version);
-  if (version >= 1) {
-    w.uint16(m.port ?? 0);
-  }
-  else if (m.port !== undefined && m.port !== 0) unsupportedField("BeginQuorumEpochResponseNodeEndpoint", "port", version);
+}
+
+function encodeBeginQuorumEpochResponseTopicData(
+  w: Writer,
+  m: Input<BeginQuorumEpochResponseTopicData>,
+  version: number,
+  flexible: boolean,
+): void {
+  w.text(m.topicName ?? "", flexible);
+  writeList(w, m.partitions ?? [], version, flexible, encodeBeginQuorumEpochResponsePartitionData);
   if (flexible) w.unsignedVarint(0);
 }
 
-/** Reads BeginQuorumEpochResponseNodeEndpoint in `version`. */
-export function decodeBeginQuorumEpochResponseNodeEndpoint(r: Reader, version: number): BeginQuorumEpochResponseNodeEndpoint {
-  const flexible = version >= 1;
-  const nodeId_: number = version >= 1 ? r.int32() : 0;
-  const host_: string = version >= 1 ? r.textField(flexible) : "";
-  const port_: number = version >= 1 ? r.uint16() : 0;
-  if (flexible) r.skipTags();
-  return { nodeId: nodeId_, host: host_, port: port_ };
+function encodeBeginQuorumEpochResponsePartitionData(
+  w: Writer,
+  m: Input<BeginQuorumEpochResponsePartitionData>,
+  _version: number,
+  flexible: boolean,
+): void {
+  w.int32(m.partitionIndex ?? 0);
+  w.int16(m.errorCode ?? 0);
+  w.int32(m.leaderId ?? 0);
+  w.int32(m.leaderEpoch ?? 0);
+  if (flexible) w.unsignedVarint(0);
 }
 
-/** BeginQuorumEpoch (53) as a client sees it. */
-export const beginQuorumEpochApi: ClientApi<BeginQuorumEpochRequest, BeginQuorumEpochResponse> = { key: 53, name: "BeginQuorumEpoch", minVersion: 0, maxVersion: 1, flexibleFrom: 1, encodeRequest: encodeBeginQuorumEpochRequest, decodeResponse: decodeBeginQuorumEpochResponse };
+function encodeBeginQuorumEpochResponseNodeEndpoint(
+  w: Writer,
+  m: Input<BeginQuorumEpochResponseNodeEndpoint>,
+  _version: number,
+  _flexible: boolean,
+): void {
+  w.int32(m.nodeId ?? 0);
+  w.text(m.host ?? "", true);
+  w.uint16(m.port ?? 0);
+  w.unsignedVarint(0);
+}
 
-/** BeginQuorumEpoch (53) as a broker sees it. */
-export const beginQuorumEpochServerApi: ServerApi<BeginQuorumEpochRequest, BeginQuorumEpochResponse> = { key: 53, name: "BeginQuorumEpoch", minVersion: 0, maxVersion: 1, flexibleFrom: 1, decodeRequest: decodeBeginQuorumEpochRequest, encodeResponse: encodeBeginQuorumEpochResponse };
+/** Reads BeginQuorumEpochResponse in `version`. */
+export function decodeBeginQuorumEpochResponse(r: Reader, version: number): BeginQuorumEpochResponse {
+  checkVersion("BeginQuorumEpochResponse", version, 0, 1);
+  const flexible = version >= 1;
+  const m: BeginQuorumEpochResponse = {
+    errorCode: r.int16(),
+    topics: readList(r, version, flexible, decodeBeginQuorumEpochResponseTopicData),
+    nodeEndpoints: [],
+  };
+  if (flexible) {
+    for (let n = r.unsignedVarint(); n > 0; n--) {
+      const tag = r.unsignedVarint();
+      const end = r.startTag();
+      if (tag === 0) m.nodeEndpoints = readList(r, version, flexible, decodeBeginQuorumEpochResponseNodeEndpoint);
+      else r.position = end;
+      r.endTag(end);
+    }
+  }
+  return m;
+}
+
+function decodeBeginQuorumEpochResponseTopicData(
+  r: Reader,
+  version: number,
+  flexible: boolean,
+): BeginQuorumEpochResponseTopicData {
+  const m: BeginQuorumEpochResponseTopicData = {
+    topicName: r.textField(flexible),
+    partitions: readList(r, version, flexible, decodeBeginQuorumEpochResponsePartitionData),
+  };
+  if (flexible) r.skipTags();
+  return m;
+}
+
+function decodeBeginQuorumEpochResponsePartitionData(
+  r: Reader,
+  _version: number,
+  flexible: boolean,
+): BeginQuorumEpochResponsePartitionData {
+  const m: BeginQuorumEpochResponsePartitionData = {
+    partitionIndex: r.int32(),
+    errorCode: r.int16(),
+    leaderId: r.int32(),
+    leaderEpoch: r.int32(),
+  };
+  if (flexible) r.skipTags();
+  return m;
+}
+
+function decodeBeginQuorumEpochResponseNodeEndpoint(
+  r: Reader,
+  _version: number,
+  _flexible: boolean,
+): BeginQuorumEpochResponseNodeEndpoint {
+  const m: BeginQuorumEpochResponseNodeEndpoint = {
+    nodeId: r.int32(),
+    host: r.textField(true),
+    port: r.uint16(),
+  };
+  r.skipTags();
+  return m;
+}
+
+/** BeginQuorumEpoch (53) for a client. */
+export const beginQuorumEpochApi: ClientApi<BeginQuorumEpochRequest, BeginQuorumEpochResponse> = {
+  key: 53,
+  name: "BeginQuorumEpoch",
+  minVersion: 0,
+  maxVersion: 1,
+  flexibleFrom: 1,
+  encodeRequest: encodeBeginQuorumEpochRequest,
+  decodeResponse: decodeBeginQuorumEpochResponse,
+};
+
+/** BeginQuorumEpoch (53) for a broker. */
+export const beginQuorumEpochServerApi: ServerApi<BeginQuorumEpochRequest, BeginQuorumEpochResponse> = {
+  key: 53,
+  name: "BeginQuorumEpoch",
+  minVersion: 0,
+  maxVersion: 1,
+  flexibleFrom: 1,
+  decodeRequest: decodeBeginQuorumEpochRequest,
+  encodeResponse: encodeBeginQuorumEpochResponse,
+};

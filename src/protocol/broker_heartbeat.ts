@@ -2,9 +2,10 @@
 
 import type { Reader } from "../bytes/reader.ts";
 import { Writer } from "../bytes/writer.ts";
-import { checkVersion, list, listOrNull, unsupportedField, type ClientApi, type Input, type ServerApi } from "./api.ts";
+import { checkVersion, type ClientApi, type Input, type ServerApi, unsupportedField } from "./api.ts";
+import { readList, readListOrNull, readUuid, writeList, writeUuid } from "./list.ts";
 
-/** Kafka's BrokerHeartbeatRequest, versions 0-2. */
+/** BrokerHeartbeatRequest, API 63, versions 0-2, flexible from 0. */
 export interface BrokerHeartbeatRequest {
   /** int32, versions 0+. */
   brokerId: number;
@@ -16,9 +17,9 @@ export interface BrokerHeartbeatRequest {
   wantFence: boolean;
   /** bool, versions 0+. */
   wantShutDown: boolean;
-  /** list of uuid, versions 1+. */
+  /** list of uuid, versions 1+, tag 0. */
   offlineLogDirs: string[];
-  /** list of uuid, versions 2+, null in versions 2+, default null. */
+  /** list of uuid, versions 2+, null in versions 2+, tag 1, default null. */
   cordonedLogDirs: string[] | null;
 }
 
@@ -30,54 +31,47 @@ export function encodeBrokerHeartbeatRequest(w: Writer, m: Input<BrokerHeartbeat
   w.int64(m.currentMetadataOffset ?? 0);
   w.boolean(m.wantFence ?? false);
   w.boolean(m.wantShutDown ?? false);
-  if (!(version >= 1)) if (m.offlineLogDirs !== undefined && m.offlineLogDirs !== null && m.offlineLogDirs.length > 0) unsupportedField("BrokerHeartbeatRequest", "offlineLogDirs", version);
-  if (!(version >= 2)) if (m.cordonedLogDirs !== undefined && m.cordonedLogDirs !== null && m.cordonedLogDirs.length > 0) unsupportedField("BrokerHeartbeatRequest", "cordonedLogDirs", version);
-  const tags: [number, Writer][] = [];
-  if (version >= 1 && m.offlineLogDirs !== undefined && m.offlineLogDirs !== null && m.offlineLogDirs.length > 0) {
-    const t = new Writer();
-    {
-      const offlineLogDirsList = m.offlineLogDirs ?? [];
-      t.count(offlineLogDirsList.length, true);
-      for (const item of offlineLogDirsList) t.uuid(item);
-    }
-    tags.push([0, t]);
+  const hasOfflineLogDirs = (m.offlineLogDirs?.length ?? 0) > 0;
+  if (hasOfflineLogDirs && version < 1) unsupportedField("BrokerHeartbeatRequest", "offlineLogDirs", version);
+  const hasCordonedLogDirs = (m.cordonedLogDirs ?? null) !== null;
+  if (hasCordonedLogDirs && version < 2) unsupportedField("BrokerHeartbeatRequest", "cordonedLogDirs", version);
+  w.unsignedVarint(Number(hasOfflineLogDirs) + Number(hasCordonedLogDirs));
+  if (hasOfflineLogDirs) {
+    const t = new Writer(32);
+    writeList(t, m.offlineLogDirs ?? [], version, true, writeUuid);
+    w.tag(0, t);
   }
-  if (version >= 2 && m.cordonedLogDirs !== undefined && m.cordonedLogDirs !== null) {
-    const t = new Writer();
-    {
-      const cordonedLogDirsList = m.cordonedLogDirs ?? null;
-      t.count(cordonedLogDirsList === null ? -1 : cordonedLogDirsList.length, true);
-      for (const item of cordonedLogDirsList ?? []) t.uuid(item);
-    }
-    tags.push([1, t]);
+  if (hasCordonedLogDirs) {
+    const t = new Writer(32);
+    writeList(t, m.cordonedLogDirs ?? null, version, true, writeUuid);
+    w.tag(1, t);
   }
-  w.unsignedVarint(tags.length);
-  for (const [tag, content] of tags) w.tag(tag, content);
 }
 
 /** Reads BrokerHeartbeatRequest in `version`. */
 export function decodeBrokerHeartbeatRequest(r: Reader, version: number): BrokerHeartbeatRequest {
   checkVersion("BrokerHeartbeatRequest", version, 0, 2);
-  const brokerId_: number = r.int32();
-  const brokerEpoch_: number = r.int64();
-  const currentMetadataOffset_: number = r.int64();
-  const wantFence_: boolean = r.boolean();
-  const wantShutDown_: boolean = r.boolean();
-  let offlineLogDirs_: string[] = [];
-  let cordonedLogDirs_: string[] | null = null;
+  const m: BrokerHeartbeatRequest = {
+    brokerId: r.int32(),
+    brokerEpoch: r.int64(),
+    currentMetadataOffset: r.int64(),
+    wantFence: r.boolean(),
+    wantShutDown: r.boolean(),
+    offlineLogDirs: [],
+    cordonedLogDirs: null,
+  };
   for (let n = r.unsignedVarint(); n > 0; n--) {
     const tag = r.unsignedVarint();
-    const size = r.unsignedVarint();
-    const end = r.position + size;
-    if (tag === 0 && version >= 1) offlineLogDirs_ = list(r, true, () => r.uuid());
-    else if (tag === 1 && version >= 2) cordonedLogDirs_ = listOrNull(r, true, () => r.uuid());
-    else r.take(size);
-    if (r.position !== end) throw r.error(`tag ${tag} of BrokerHeartbeatRequest takes ${size} bytes, not ${r.position - end + size}`);
+    const end = r.startTag();
+    if (tag === 0 && version >= 1) m.offlineLogDirs = readList(r, version, true, readUuid);
+    else if (tag === 1 && version >= 2) m.cordonedLogDirs = readListOrNull(r, version, true, readUuid);
+    else r.position = end;
+    r.endTag(end);
   }
-  return { brokerId: brokerId_, brokerEpoch: brokerEpoch_, currentMetadataOffset: currentMetadataOffset_, wantFence: wantFence_, wantShutDown: wantShutDown_, offlineLogDirs: offlineLogDirs_, cordonedLogDirs: cordonedLogDirs_ };
+  return m;
 }
 
-/** Kafka's BrokerHeartbeatResponse, versions 0-2. */
+/** BrokerHeartbeatResponse, API 63, versions 0-2, flexible from 0. */
 export interface BrokerHeartbeatResponse {
   /** int32, versions 0+. */
   throttleTimeMs: number;
@@ -105,17 +99,35 @@ export function encodeBrokerHeartbeatResponse(w: Writer, m: Input<BrokerHeartbea
 /** Reads BrokerHeartbeatResponse in `version`. */
 export function decodeBrokerHeartbeatResponse(r: Reader, version: number): BrokerHeartbeatResponse {
   checkVersion("BrokerHeartbeatResponse", version, 0, 2);
-  const throttleTimeMs_: number = r.int32();
-  const errorCode_: number = r.int16();
-  const isCaughtUp_: boolean = r.boolean();
-  const isFenced_: boolean = r.boolean();
-  const shouldShutDown_: boolean = r.boolean();
+  const m: BrokerHeartbeatResponse = {
+    throttleTimeMs: r.int32(),
+    errorCode: r.int16(),
+    isCaughtUp: r.boolean(),
+    isFenced: r.boolean(),
+    shouldShutDown: r.boolean(),
+  };
   r.skipTags();
-  return { throttleTimeMs: throttleTimeMs_, errorCode: errorCode_, isCaughtUp: isCaughtUp_, isFenced: isFenced_, shouldShutDown: shouldShutDown_ };
+  return m;
 }
 
-/** BrokerHeartbeat (63) as a client sees it. */
-export const brokerHeartbeatApi: ClientApi<BrokerHeartbeatRequest, BrokerHeartbeatResponse> = { key: 63, name: "BrokerHeartbeat", minVersion: 0, maxVersion: 2, flexibleFrom: 0, encodeRequest: encodeBrokerHeartbeatRequest, decodeResponse: decodeBrokerHeartbeatResponse };
+/** BrokerHeartbeat (63) for a client. */
+export const brokerHeartbeatApi: ClientApi<BrokerHeartbeatRequest, BrokerHeartbeatResponse> = {
+  key: 63,
+  name: "BrokerHeartbeat",
+  minVersion: 0,
+  maxVersion: 2,
+  flexibleFrom: 0,
+  encodeRequest: encodeBrokerHeartbeatRequest,
+  decodeResponse: decodeBrokerHeartbeatResponse,
+};
 
-/** BrokerHeartbeat (63) as a broker sees it. */
-export const brokerHeartbeatServerApi: ServerApi<BrokerHeartbeatRequest, BrokerHeartbeatResponse> = { key: 63, name: "BrokerHeartbeat", minVersion: 0, maxVersion: 2, flexibleFrom: 0, decodeRequest: decodeBrokerHeartbeatRequest, encodeResponse: encodeBrokerHeartbeatResponse };
+/** BrokerHeartbeat (63) for a broker. */
+export const brokerHeartbeatServerApi: ServerApi<BrokerHeartbeatRequest, BrokerHeartbeatResponse> = {
+  key: 63,
+  name: "BrokerHeartbeat",
+  minVersion: 0,
+  maxVersion: 2,
+  flexibleFrom: 0,
+  decodeRequest: decodeBrokerHeartbeatRequest,
+  encodeResponse: encodeBrokerHeartbeatResponse,
+};

@@ -2,9 +2,10 @@
 
 import type { Reader } from "../bytes/reader.ts";
 import { Writer } from "../bytes/writer.ts";
-import { checkVersion, list, listOrNull, unsupportedField, ZERO_UUID, type ClientApi, type Input, type ServerApi } from "./api.ts";
+import { checkVersion, type ClientApi, type Input, type ServerApi, ZERO_UUID } from "./api.ts";
+import { readInt32, readList, readListOrNull, writeInt32, writeList } from "./list.ts";
 
-/** Kafka's CreateTopicsRequest, versions 2-7. */
+/** CreateTopicsRequest, API 19, versions 2-7, flexible from 5. */
 export interface CreateTopicsRequest {
   /** list of CreatableTopic, versions 0+. */
   topics: CreateTopicsRequestCreatableTopic[];
@@ -14,32 +15,7 @@ export interface CreateTopicsRequest {
   validateOnly: boolean;
 }
 
-/** Writes CreateTopicsRequest in `version`. */
-export function encodeCreateTopicsRequest(w: Writer, m: Input<CreateTopicsRequest>, version: number): void {
-  checkVersion("CreateTopicsRequest", version, 2, 7);
-  const flexible = version >= 5;
-  {
-    const topicsList = m.topics ?? [];
-    w.count(topicsList.length, flexible);
-    for (const item of topicsList) encodeCreateTopicsRequestCreatableTopic(w, item, version);
-  }
-  w.int32(m.timeoutMs ?? 60000);
-  w.boolean(m.validateOnly ?? false);
-  if (flexible) w.unsignedVarint(0);
-}
-
-/** Reads CreateTopicsRequest in `version`. */
-export function decodeCreateTopicsRequest(r: Reader, version: number): CreateTopicsRequest {
-  checkVersion("CreateTopicsRequest", version, 2, 7);
-  const flexible = version >= 5;
-  const topics_: CreateTopicsRequestCreatableTopic[] = list(r, flexible, () => decodeCreateTopicsRequestCreatableTopic(r, version));
-  const timeoutMs_: number = r.int32();
-  const validateOnly_: boolean = r.boolean();
-  if (flexible) r.skipTags();
-  return { topics: topics_, timeoutMs: timeoutMs_, validateOnly: validateOnly_ };
-}
-
-/** Part of CreateTopicsRequest, versions 2-7. */
+/** Part of CreateTopicsRequest. */
 export interface CreateTopicsRequestCreatableTopic {
   /** string, versions 0+. */
   name: string;
@@ -53,38 +29,7 @@ export interface CreateTopicsRequestCreatableTopic {
   configs: CreateTopicsRequestCreatableTopicConfig[];
 }
 
-/** Writes CreateTopicsRequestCreatableTopic in `version`. */
-export function encodeCreateTopicsRequestCreatableTopic(w: Writer, m: Input<CreateTopicsRequestCreatableTopic>, version: number): void {
-  const flexible = version >= 5;
-  w.text(m.name ?? "", flexible);
-  w.int32(m.numPartitions ?? 0);
-  w.int16(m.replicationFactor ?? 0);
-  {
-    const assignmentsList = m.assignments ?? [];
-    w.count(assignmentsList.length, flexible);
-    for (const item of assignmentsList) encodeCreateTopicsRequestCreatableReplicaAssignment(w, item, version);
-  }
-  {
-    const configsList = m.configs ?? [];
-    w.count(configsList.length, flexible);
-    for (const item of configsList) encodeCreateTopicsRequestCreatableTopicConfig(w, item, version);
-  }
-  if (flexible) w.unsignedVarint(0);
-}
-
-/** Reads CreateTopicsRequestCreatableTopic in `version`. */
-export function decodeCreateTopicsRequestCreatableTopic(r: Reader, version: number): CreateTopicsRequestCreatableTopic {
-  const flexible = version >= 5;
-  const name_: string = r.textField(flexible);
-  const numPartitions_: number = r.int32();
-  const replicationFactor_: number = r.int16();
-  const assignments_: CreateTopicsRequestCreatableReplicaAssignment[] = list(r, flexible, () => decodeCreateTopicsRequestCreatableReplicaAssignment(r, version));
-  const configs_: CreateTopicsRequestCreatableTopicConfig[] = list(r, flexible, () => decodeCreateTopicsRequestCreatableTopicConfig(r, version));
-  if (flexible) r.skipTags();
-  return { name: name_, numPartitions: numPartitions_, replicationFactor: replicationFactor_, assignments: assignments_, configs: configs_ };
-}
-
-/** Part of CreateTopicsRequest, versions 2-7. */
+/** Part of CreateTopicsRequest. */
 export interface CreateTopicsRequestCreatableReplicaAssignment {
   /** int32, versions 0+. */
   partitionIndex: number;
@@ -92,28 +37,7 @@ export interface CreateTopicsRequestCreatableReplicaAssignment {
   brokerIds: number[];
 }
 
-/** Writes CreateTopicsRequestCreatableReplicaAssignment in `version`. */
-export function encodeCreateTopicsRequestCreatableReplicaAssignment(w: Writer, m: Input<CreateTopicsRequestCreatableReplicaAssignment>, version: number): void {
-  const flexible = version >= 5;
-  w.int32(m.partitionIndex ?? 0);
-  {
-    const brokerIdsList = m.brokerIds ?? [];
-    w.count(brokerIdsList.length, flexible);
-    for (const item of brokerIdsList) w.int32(item);
-  }
-  if (flexible) w.unsignedVarint(0);
-}
-
-/** Reads CreateTopicsRequestCreatableReplicaAssignment in `version`. */
-export function decodeCreateTopicsRequestCreatableReplicaAssignment(r: Reader, version: number): CreateTopicsRequestCreatableReplicaAssignment {
-  const flexible = version >= 5;
-  const partitionIndex_: number = r.int32();
-  const brokerIds_: number[] = list(r, flexible, () => r.int32());
-  if (flexible) r.skipTags();
-  return { partitionIndex: partitionIndex_, brokerIds: brokerIds_ };
-}
-
-/** Part of CreateTopicsRequest, versions 2-7. */
+/** Part of CreateTopicsRequest. */
 export interface CreateTopicsRequestCreatableTopicConfig {
   /** string, versions 0+. */
   name: string;
@@ -121,24 +45,108 @@ export interface CreateTopicsRequestCreatableTopicConfig {
   value: string | null;
 }
 
-/** Writes CreateTopicsRequestCreatableTopicConfig in `version`. */
-export function encodeCreateTopicsRequestCreatableTopicConfig(w: Writer, m: Input<CreateTopicsRequestCreatableTopicConfig>, version: number): void {
+/** Writes CreateTopicsRequest in `version`. */
+export function encodeCreateTopicsRequest(w: Writer, m: Input<CreateTopicsRequest>, version: number): void {
+  checkVersion("CreateTopicsRequest", version, 2, 7);
   const flexible = version >= 5;
+  writeList(w, m.topics ?? [], version, flexible, encodeCreateTopicsRequestCreatableTopic);
+  w.int32(m.timeoutMs ?? 60000);
+  w.boolean(m.validateOnly ?? false);
+  if (flexible) w.unsignedVarint(0);
+}
+
+function encodeCreateTopicsRequestCreatableTopic(
+  w: Writer,
+  m: Input<CreateTopicsRequestCreatableTopic>,
+  version: number,
+  flexible: boolean,
+): void {
+  w.text(m.name ?? "", flexible);
+  w.int32(m.numPartitions ?? 0);
+  w.int16(m.replicationFactor ?? 0);
+  writeList(w, m.assignments ?? [], version, flexible, encodeCreateTopicsRequestCreatableReplicaAssignment);
+  writeList(w, m.configs ?? [], version, flexible, encodeCreateTopicsRequestCreatableTopicConfig);
+  if (flexible) w.unsignedVarint(0);
+}
+
+function encodeCreateTopicsRequestCreatableReplicaAssignment(
+  w: Writer,
+  m: Input<CreateTopicsRequestCreatableReplicaAssignment>,
+  version: number,
+  flexible: boolean,
+): void {
+  w.int32(m.partitionIndex ?? 0);
+  writeList(w, m.brokerIds ?? [], version, flexible, writeInt32);
+  if (flexible) w.unsignedVarint(0);
+}
+
+function encodeCreateTopicsRequestCreatableTopicConfig(
+  w: Writer,
+  m: Input<CreateTopicsRequestCreatableTopicConfig>,
+  _version: number,
+  flexible: boolean,
+): void {
   w.text(m.name ?? "", flexible);
   w.text(m.value === undefined ? "" : m.value, flexible);
   if (flexible) w.unsignedVarint(0);
 }
 
-/** Reads CreateTopicsRequestCreatableTopicConfig in `version`. */
-export function decodeCreateTopicsRequestCreatableTopicConfig(r: Reader, version: number): CreateTopicsRequestCreatableTopicConfig {
+/** Reads CreateTopicsRequest in `version`. */
+export function decodeCreateTopicsRequest(r: Reader, version: number): CreateTopicsRequest {
+  checkVersion("CreateTopicsRequest", version, 2, 7);
   const flexible = version >= 5;
-  const name_: string = r.textField(flexible);
-  const value_: string | null = r.textOrNull(flexible);
+  const m: CreateTopicsRequest = {
+    topics: readList(r, version, flexible, decodeCreateTopicsRequestCreatableTopic),
+    timeoutMs: r.int32(),
+    validateOnly: r.boolean(),
+  };
   if (flexible) r.skipTags();
-  return { name: name_, value: value_ };
+  return m;
 }
 
-/** Kafka's CreateTopicsResponse, versions 2-7. */
+function decodeCreateTopicsRequestCreatableTopic(
+  r: Reader,
+  version: number,
+  flexible: boolean,
+): CreateTopicsRequestCreatableTopic {
+  const m: CreateTopicsRequestCreatableTopic = {
+    name: r.textField(flexible),
+    numPartitions: r.int32(),
+    replicationFactor: r.int16(),
+    assignments: readList(r, version, flexible, decodeCreateTopicsRequestCreatableReplicaAssignment),
+    configs: readList(r, version, flexible, decodeCreateTopicsRequestCreatableTopicConfig),
+  };
+  if (flexible) r.skipTags();
+  return m;
+}
+
+function decodeCreateTopicsRequestCreatableReplicaAssignment(
+  r: Reader,
+  version: number,
+  flexible: boolean,
+): CreateTopicsRequestCreatableReplicaAssignment {
+  const m: CreateTopicsRequestCreatableReplicaAssignment = {
+    partitionIndex: r.int32(),
+    brokerIds: readList(r, version, flexible, readInt32),
+  };
+  if (flexible) r.skipTags();
+  return m;
+}
+
+function decodeCreateTopicsRequestCreatableTopicConfig(
+  r: Reader,
+  _version: number,
+  flexible: boolean,
+): CreateTopicsRequestCreatableTopicConfig {
+  const m: CreateTopicsRequestCreatableTopicConfig = {
+    name: r.textField(flexible),
+    value: r.textOrNull(flexible),
+  };
+  if (flexible) r.skipTags();
+  return m;
+}
+
+/** CreateTopicsResponse, API 19, versions 2-7, flexible from 5. */
 export interface CreateTopicsResponse {
   /** int32, versions 2+. */
   throttleTimeMs: number;
@@ -146,30 +154,7 @@ export interface CreateTopicsResponse {
   topics: CreateTopicsResponseCreatableTopicResult[];
 }
 
-/** Writes CreateTopicsResponse in `version`. */
-export function encodeCreateTopicsResponse(w: Writer, m: Input<CreateTopicsResponse>, version: number): void {
-  checkVersion("CreateTopicsResponse", version, 2, 7);
-  const flexible = version >= 5;
-  w.int32(m.throttleTimeMs ?? 0);
-  {
-    const topicsList = m.topics ?? [];
-    w.count(topicsList.length, flexible);
-    for (const item of topicsList) encodeCreateTopicsResponseCreatableTopicResult(w, item, version);
-  }
-  if (flexible) w.unsignedVarint(0);
-}
-
-/** Reads CreateTopicsResponse in `version`. */
-export function decodeCreateTopicsResponse(r: Reader, version: number): CreateTopicsResponse {
-  checkVersion("CreateTopicsResponse", version, 2, 7);
-  const flexible = version >= 5;
-  const throttleTimeMs_: number = r.int32();
-  const topics_: CreateTopicsResponseCreatableTopicResult[] = list(r, flexible, () => decodeCreateTopicsResponseCreatableTopicResult(r, version));
-  if (flexible) r.skipTags();
-  return { throttleTimeMs: throttleTimeMs_, topics: topics_ };
-}
-
-/** Part of CreateTopicsResponse, versions 2-7. */
+/** Part of CreateTopicsResponse. */
 export interface CreateTopicsResponseCreatableTopicResult {
   /** string, versions 0+. */
   name: string;
@@ -179,7 +164,7 @@ export interface CreateTopicsResponseCreatableTopicResult {
   errorCode: number;
   /** string, versions 1+, null in versions 0+. */
   errorMessage: string | null;
-  /** int16, versions 5+. */
+  /** int16, versions 5+, tag 0. */
   topicConfigErrorCode: number;
   /** int32, versions 5+, default -1. */
   numPartitions: number;
@@ -189,65 +174,7 @@ export interface CreateTopicsResponseCreatableTopicResult {
   configs: CreateTopicsResponseCreatableTopicConfigs[] | null;
 }
 
-/** Writes CreateTopicsResponseCreatableTopicResult in `version`. */
-export function encodeCreateTopicsResponseCreatableTopicResult(w: Writer, m: Input<CreateTopicsResponseCreatableTopicResult>, version: number): void {
-  const flexible = version >= 5;
-  w.text(m.name ?? "", flexible);
-  if (version >= 7) {
-    w.uuid(m.topicId ?? ZERO_UUID);
-  }
-  w.int16(m.errorCode ?? 0);
-  w.text(m.errorMessage === undefined ? "" : m.errorMessage, flexible);
-  if (version >= 5) {
-    w.int32(m.numPartitions ?? -1);
-  }
-  if (version >= 5) {
-    w.int16(m.replicationFactor ?? -1);
-  }
-  if (version >= 5) {
-    {
-      const configsList = m.configs === undefined ? [] : m.configs;
-      w.count(configsList === null ? -1 : configsList.length, flexible);
-      for (const item of configsList ?? []) encodeCreateTopicsResponseCreatableTopicConfigs(w, item, version);
-    }
-  }
-  if (flexible) {
-    const tags: [number, Writer][] = [];
-    if (version >= 5 && m.topicConfigErrorCode !== undefined && m.topicConfigErrorCode !== 0) {
-      const t = new Writer();
-      t.int16(m.topicConfigErrorCode ?? 0);
-      tags.push([0, t]);
-    }
-    w.unsignedVarint(tags.length);
-    for (const [tag, content] of tags) w.tag(tag, content);
-  }
-}
-
-/** Reads CreateTopicsResponseCreatableTopicResult in `version`. */
-export function decodeCreateTopicsResponseCreatableTopicResult(r: Reader, version: number): CreateTopicsResponseCreatableTopicResult {
-  const flexible = version >= 5;
-  const name_: string = r.textField(flexible);
-  const topicId_: string = version >= 7 ? r.uuid() : ZERO_UUID;
-  const errorCode_: number = r.int16();
-  const errorMessage_: string | null = r.textOrNull(flexible);
-  let topicConfigErrorCode_: number = 0;
-  const numPartitions_: number = version >= 5 ? r.int32() : -1;
-  const replicationFactor_: number = version >= 5 ? r.int16() : -1;
-  const configs_: CreateTopicsResponseCreatableTopicConfigs[] | null = version >= 5 ? listOrNull(r, flexible, () => decodeCreateTopicsResponseCreatableTopicConfigs(r, version)) : [];
-  if (flexible) {
-    for (let n = r.unsignedVarint(); n > 0; n--) {
-      const tag = r.unsignedVarint();
-      const size = r.unsignedVarint();
-      const end = r.position + size;
-      if (tag === 0 && version >= 5) topicConfigErrorCode_ = r.int16();
-      else r.take(size);
-      if (r.position !== end) throw r.error(`tag ${tag} of CreateTopicsResponseCreatableTopicResult takes ${size} bytes, not ${r.position - end + size}`);
-    }
-  }
-  return { name: name_, topicId: topicId_, errorCode: errorCode_, errorMessage: errorMessage_, topicConfigErrorCode: topicConfigErrorCode_, numPartitions: numPartitions_, replicationFactor: replicationFactor_, configs: configs_ };
-}
-
-/** Part of CreateTopicsResponse, versions 2-7. */
+/** Part of CreateTopicsResponse. */
 export interface CreateTopicsResponseCreatableTopicConfigs {
   /** string, versions 5+. */
   name: string;
@@ -261,45 +188,134 @@ export interface CreateTopicsResponseCreatableTopicConfigs {
   isSensitive: boolean;
 }
 
-/** Writes CreateTopicsResponseCreatableTopicConfigs in `version`. */
-export function encodeCreateTopicsResponseCreatableTopicConfigs(w: Writer, m: Input<CreateTopicsResponseCreatableTopicConfigs>, version: number): void {
+/** Writes CreateTopicsResponse in `version`. */
+export function encodeCreateTopicsResponse(w: Writer, m: Input<CreateTopicsResponse>, version: number): void {
+  checkVersion("CreateTopicsResponse", version, 2, 7);
   const flexible = version >= 5;
-  if (version >= 5) {
-    w.text(m.name ?? "", flexible);
-  }
-  else if (m.name !== undefined && m.name !== "") unsupportedField("CreateTopicsResponseCreatableTopicConfigs", "name", version);
-  if (version >= 5) {
-    w.text(m.value === undefined ? "" : m.value, flexible);
-  }
-  else if (m.value !== undefined && m.value !== "") unsupportedField("CreateTopicsResponseCreatableTopicConfigs", "value", version);
-  if (version >= 5) {
-    w.boolean(m.readOnly ?? false);
-  }
-  else if (m.readOnly !== undefined && m.readOnly !== false) unsupportedField("CreateTopicsResponseCreatableTopicConfigs", "readOnly", version);
-  if (version >= 5) {
-    w.int8(m.configSource ?? -1);
-  }
-  if (version >= 5) {
-    w.boolean(m.isSensitive ?? false);
-  }
-  else if (m.isSensitive !== undefined && m.isSensitive !== false) unsupportedField("CreateTopicsResponseCreatableTopicConfigs", "isSensitive", version);
+  w.int32(m.throttleTimeMs ?? 0);
+  writeList(w, m.topics ?? [], version, flexible, encodeCreateTopicsResponseCreatableTopicResult);
   if (flexible) w.unsignedVarint(0);
 }
 
-/** Reads CreateTopicsResponseCreatableTopicConfigs in `version`. */
-export function decodeCreateTopicsResponseCreatableTopicConfigs(r: Reader, version: number): CreateTopicsResponseCreatableTopicConfigs {
-  const flexible = version >= 5;
-  const name_: string = version >= 5 ? r.textField(flexible) : "";
-  const value_: string | null = version >= 5 ? r.textOrNull(flexible) : "";
-  const readOnly_: boolean = version >= 5 ? r.boolean() : false;
-  const configSource_: number = version >= 5 ? r.int8() : -1;
-  const isSensitive_: boolean = version >= 5 ? r.boolean() : false;
-  if (flexible) r.skipTags();
-  return { name: name_, value: value_, readOnly: readOnly_, configSource: configSource_, isSensitive: isSensitive_ };
+function encodeCreateTopicsResponseCreatableTopicResult(
+  w: Writer,
+  m: Input<CreateTopicsResponseCreatableTopicResult>,
+  version: number,
+  flexible: boolean,
+): void {
+  w.text(m.name ?? "", flexible);
+  if (version >= 7) w.uuid(m.topicId ?? ZERO_UUID);
+  w.int16(m.errorCode ?? 0);
+  w.text(m.errorMessage === undefined ? "" : m.errorMessage, flexible);
+  if (version >= 5) w.int32(m.numPartitions ?? -1);
+  if (version >= 5) w.int16(m.replicationFactor ?? -1);
+  if (version >= 5) {
+    writeList(
+      w,
+      m.configs === undefined ? [] : m.configs,
+      version,
+      flexible,
+      encodeCreateTopicsResponseCreatableTopicConfigs,
+    );
+  }
+  const hasTopicConfigErrorCode = version >= 5 && (m.topicConfigErrorCode ?? 0) !== 0;
+  if (flexible) {
+    w.unsignedVarint(Number(hasTopicConfigErrorCode));
+    if (hasTopicConfigErrorCode) {
+      const t = new Writer(32);
+      t.int16(m.topicConfigErrorCode ?? 0);
+      w.tag(0, t);
+    }
+  }
 }
 
-/** CreateTopics (19) as a client sees it. */
-export const createTopicsApi: ClientApi<CreateTopicsRequest, CreateTopicsResponse> = { key: 19, name: "CreateTopics", minVersion: 2, maxVersion: 7, flexibleFrom: 5, encodeRequest: encodeCreateTopicsRequest, decodeResponse: decodeCreateTopicsResponse };
+function encodeCreateTopicsResponseCreatableTopicConfigs(
+  w: Writer,
+  m: Input<CreateTopicsResponseCreatableTopicConfigs>,
+  _version: number,
+  _flexible: boolean,
+): void {
+  w.text(m.name ?? "", true);
+  w.text(m.value === undefined ? "" : m.value, true);
+  w.boolean(m.readOnly ?? false);
+  w.int8(m.configSource ?? -1);
+  w.boolean(m.isSensitive ?? false);
+  w.unsignedVarint(0);
+}
 
-/** CreateTopics (19) as a broker sees it. */
-export const createTopicsServerApi: ServerApi<CreateTopicsRequest, CreateTopicsResponse> = { key: 19, name: "CreateTopics", minVersion: 2, maxVersion: 7, flexibleFrom: 5, decodeRequest: decodeCreateTopicsRequest, encodeResponse: encodeCreateTopicsResponse };
+/** Reads CreateTopicsResponse in `version`. */
+export function decodeCreateTopicsResponse(r: Reader, version: number): CreateTopicsResponse {
+  checkVersion("CreateTopicsResponse", version, 2, 7);
+  const flexible = version >= 5;
+  const m: CreateTopicsResponse = {
+    throttleTimeMs: r.int32(),
+    topics: readList(r, version, flexible, decodeCreateTopicsResponseCreatableTopicResult),
+  };
+  if (flexible) r.skipTags();
+  return m;
+}
+
+function decodeCreateTopicsResponseCreatableTopicResult(
+  r: Reader,
+  version: number,
+  flexible: boolean,
+): CreateTopicsResponseCreatableTopicResult {
+  const m: CreateTopicsResponseCreatableTopicResult = {
+    name: r.textField(flexible),
+    topicId: version >= 7 ? r.uuid() : ZERO_UUID,
+    errorCode: r.int16(),
+    errorMessage: r.textOrNull(flexible),
+    topicConfigErrorCode: 0,
+    numPartitions: version >= 5 ? r.int32() : -1,
+    replicationFactor: version >= 5 ? r.int16() : -1,
+    configs: version >= 5 ? readListOrNull(r, version, flexible, decodeCreateTopicsResponseCreatableTopicConfigs) : [],
+  };
+  if (flexible) {
+    for (let n = r.unsignedVarint(); n > 0; n--) {
+      const tag = r.unsignedVarint();
+      const end = r.startTag();
+      if (tag === 0) m.topicConfigErrorCode = r.int16();
+      else r.position = end;
+      r.endTag(end);
+    }
+  }
+  return m;
+}
+
+function decodeCreateTopicsResponseCreatableTopicConfigs(
+  r: Reader,
+  _version: number,
+  _flexible: boolean,
+): CreateTopicsResponseCreatableTopicConfigs {
+  const m: CreateTopicsResponseCreatableTopicConfigs = {
+    name: r.textField(true),
+    value: r.textOrNull(true),
+    readOnly: r.boolean(),
+    configSource: r.int8(),
+    isSensitive: r.boolean(),
+  };
+  r.skipTags();
+  return m;
+}
+
+/** CreateTopics (19) for a client. */
+export const createTopicsApi: ClientApi<CreateTopicsRequest, CreateTopicsResponse> = {
+  key: 19,
+  name: "CreateTopics",
+  minVersion: 2,
+  maxVersion: 7,
+  flexibleFrom: 5,
+  encodeRequest: encodeCreateTopicsRequest,
+  decodeResponse: decodeCreateTopicsResponse,
+};
+
+/** CreateTopics (19) for a broker. */
+export const createTopicsServerApi: ServerApi<CreateTopicsRequest, CreateTopicsResponse> = {
+  key: 19,
+  name: "CreateTopics",
+  minVersion: 2,
+  maxVersion: 7,
+  flexibleFrom: 5,
+  decodeRequest: decodeCreateTopicsRequest,
+  encodeResponse: encodeCreateTopicsResponse,
+};

@@ -2,9 +2,10 @@
 
 import type { Reader } from "../bytes/reader.ts";
 import { Writer } from "../bytes/writer.ts";
-import { checkVersion, list, unsupportedField, ZERO_UUID, type ClientApi, type Input, type ServerApi } from "./api.ts";
+import { checkVersion, type ClientApi, type Input, type ServerApi, unsupportedField, ZERO_UUID } from "./api.ts";
+import { readInt32, readList, writeInt32, writeList } from "./list.ts";
 
-/** Kafka's EndQuorumEpochRequest, versions 0-1. */
+/** EndQuorumEpochRequest, API 54, versions 0-1, flexible from 1. */
 export interface EndQuorumEpochRequest {
   /** string, versions 0+, null in versions 0+, default null. */
   clusterId: string | null;
@@ -14,38 +15,7 @@ export interface EndQuorumEpochRequest {
   leaderEndpoints: EndQuorumEpochRequestLeaderEndpoint[];
 }
 
-/** Writes EndQuorumEpochRequest in `version`. */
-export function encodeEndQuorumEpochRequest(w: Writer, m: Input<EndQuorumEpochRequest>, version: number): void {
-  checkVersion("EndQuorumEpochRequest", version, 0, 1);
-  const flexible = version >= 1;
-  w.text(m.clusterId ?? null, flexible);
-  {
-    const topicsList = m.topics ?? [];
-    w.count(topicsList.length, flexible);
-    for (const item of topicsList) encodeEndQuorumEpochRequestTopicData(w, item, version);
-  }
-  if (version >= 1) {
-    {
-      const leaderEndpointsList = m.leaderEndpoints ?? [];
-      w.count(leaderEndpointsList.length, flexible);
-      for (const item of leaderEndpointsList) encodeEndQuorumEpochRequestLeaderEndpoint(w, item, version);
-    }
-  }
-  if (flexible) w.unsignedVarint(0);
-}
-
-/** Reads EndQuorumEpochRequest in `version`. */
-export function decodeEndQuorumEpochRequest(r: Reader, version: number): EndQuorumEpochRequest {
-  checkVersion("EndQuorumEpochRequest", version, 0, 1);
-  const flexible = version >= 1;
-  const clusterId_: string | null = r.textOrNull(flexible);
-  const topics_: EndQuorumEpochRequestTopicData[] = list(r, flexible, () => decodeEndQuorumEpochRequestTopicData(r, version));
-  const leaderEndpoints_: EndQuorumEpochRequestLeaderEndpoint[] = version >= 1 ? list(r, flexible, () => decodeEndQuorumEpochRequestLeaderEndpoint(r, version)) : [];
-  if (flexible) r.skipTags();
-  return { clusterId: clusterId_, topics: topics_, leaderEndpoints: leaderEndpoints_ };
-}
-
-/** Part of EndQuorumEpochRequest, versions 0-1. */
+/** Part of EndQuorumEpochRequest. */
 export interface EndQuorumEpochRequestTopicData {
   /** string, versions 0+. */
   topicName: string;
@@ -53,28 +23,7 @@ export interface EndQuorumEpochRequestTopicData {
   partitions: EndQuorumEpochRequestPartitionData[];
 }
 
-/** Writes EndQuorumEpochRequestTopicData in `version`. */
-export function encodeEndQuorumEpochRequestTopicData(w: Writer, m: Input<EndQuorumEpochRequestTopicData>, version: number): void {
-  const flexible = version >= 1;
-  w.text(m.topicName ?? "", flexible);
-  {
-    const partitionsList = m.partitions ?? [];
-    w.count(partitionsList.length, flexible);
-    for (const item of partitionsList) encodeEndQuorumEpochRequestPartitionData(w, item, version);
-  }
-  if (flexible) w.unsignedVarint(0);
-}
-
-/** Reads EndQuorumEpochRequestTopicData in `version`. */
-export function decodeEndQuorumEpochRequestTopicData(r: Reader, version: number): EndQuorumEpochRequestTopicData {
-  const flexible = version >= 1;
-  const topicName_: string = r.textField(flexible);
-  const partitions_: EndQuorumEpochRequestPartitionData[] = list(r, flexible, () => decodeEndQuorumEpochRequestPartitionData(r, version));
-  if (flexible) r.skipTags();
-  return { topicName: topicName_, partitions: partitions_ };
-}
-
-/** Part of EndQuorumEpochRequest, versions 0-1. */
+/** Part of EndQuorumEpochRequest. */
 export interface EndQuorumEpochRequestPartitionData {
   /** int32, versions 0+. */
   partitionIndex: number;
@@ -88,42 +37,7 @@ export interface EndQuorumEpochRequestPartitionData {
   preferredCandidates: EndQuorumEpochRequestReplicaInfo[];
 }
 
-/** Writes EndQuorumEpochRequestPartitionData in `version`. */
-export function encodeEndQuorumEpochRequestPartitionData(w: Writer, m: Input<EndQuorumEpochRequestPartitionData>, version: number): void {
-  const flexible = version >= 1;
-  w.int32(m.partitionIndex ?? 0);
-  w.int32(m.leaderId ?? 0);
-  w.int32(m.leaderEpoch ?? 0);
-  if (version <= 0) {
-    {
-      const preferredSuccessorsList = m.preferredSuccessors ?? [];
-      w.count(preferredSuccessorsList.length, flexible);
-      for (const item of preferredSuccessorsList) w.int32(item);
-    }
-  }
-  if (version >= 1) {
-    {
-      const preferredCandidatesList = m.preferredCandidates ?? [];
-      w.count(preferredCandidatesList.length, flexible);
-      for (const item of preferredCandidatesList) encodeEndQuorumEpochRequestReplicaInfo(w, item, version);
-    }
-  }
-  if (flexible) w.unsignedVarint(0);
-}
-
-/** Reads EndQuorumEpochRequestPartitionData in `version`. */
-export function decodeEndQuorumEpochRequestPartitionData(r: Reader, version: number): EndQuorumEpochRequestPartitionData {
-  const flexible = version >= 1;
-  const partitionIndex_: number = r.int32();
-  const leaderId_: number = r.int32();
-  const leaderEpoch_: number = r.int32();
-  const preferredSuccessors_: number[] = version <= 0 ? list(r, flexible, () => r.int32()) : [];
-  const preferredCandidates_: EndQuorumEpochRequestReplicaInfo[] = version >= 1 ? list(r, flexible, () => decodeEndQuorumEpochRequestReplicaInfo(r, version)) : [];
-  if (flexible) r.skipTags();
-  return { partitionIndex: partitionIndex_, leaderId: leaderId_, leaderEpoch: leaderEpoch_, preferredSuccessors: preferredSuccessors_, preferredCandidates: preferredCandidates_ };
-}
-
-/** Part of EndQuorumEpochRequest, versions 0-1. */
+/** Part of EndQuorumEpochRequest. */
 export interface EndQuorumEpochRequestReplicaInfo {
   /** int32, versions 1+. */
   candidateId: number;
@@ -131,30 +45,7 @@ export interface EndQuorumEpochRequestReplicaInfo {
   candidateDirectoryId: string;
 }
 
-/** Writes EndQuorumEpochRequestReplicaInfo in `version`. */
-export function encodeEndQuorumEpochRequestReplicaInfo(w: Writer, m: Input<EndQuorumEpochRequestReplicaInfo>, version: number): void {
-  const flexible = version >= 1;
-  if (version >= 1) {
-    w.int32(m.candidateId ?? 0);
-  }
-  else if (m.candidateId !== undefined && m.candidateId !== 0) unsupportedField("EndQuorumEpochRequestReplicaInfo", "candidateId", version);
-  if (version >= 1) {
-    w.uuid(m.candidateDirectoryId ?? ZERO_UUID);
-  }
-  else if (m.candidateDirectoryId !== undefined && m.candidateDirectoryId !== ZERO_UUID) unsupportedField("EndQuorumEpochRequestReplicaInfo", "candidateDirectoryId", version);
-  if (flexible) w.unsignedVarint(0);
-}
-
-/** Reads EndQuorumEpochRequestReplicaInfo in `version`. */
-export function decodeEndQuorumEpochRequestReplicaInfo(r: Reader, version: number): EndQuorumEpochRequestReplicaInfo {
-  const flexible = version >= 1;
-  const candidateId_: number = version >= 1 ? r.int32() : 0;
-  const candidateDirectoryId_: string = version >= 1 ? r.uuid() : ZERO_UUID;
-  if (flexible) r.skipTags();
-  return { candidateId: candidateId_, candidateDirectoryId: candidateDirectoryId_ };
-}
-
-/** Part of EndQuorumEpochRequest, versions 0-1. */
+/** Part of EndQuorumEpochRequest. */
 export interface EndQuorumEpochRequestLeaderEndpoint {
   /** string, versions 1+. */
   name: string;
@@ -164,92 +55,148 @@ export interface EndQuorumEpochRequestLeaderEndpoint {
   port: number;
 }
 
-/** Writes EndQuorumEpochRequestLeaderEndpoint in `version`. */
-export function encodeEndQuorumEpochRequestLeaderEndpoint(w: Writer, m: Input<EndQuorumEpochRequestLeaderEndpoint>, version: number): void {
+/** Writes EndQuorumEpochRequest in `version`. */
+export function encodeEndQuorumEpochRequest(w: Writer, m: Input<EndQuorumEpochRequest>, version: number): void {
+  checkVersion("EndQuorumEpochRequest", version, 0, 1);
   const flexible = version >= 1;
+  w.text(m.clusterId ?? null, flexible);
+  writeList(w, m.topics ?? [], version, flexible, encodeEndQuorumEpochRequestTopicData);
   if (version >= 1) {
-    w.text(m.name ?? "", flexible);
+    writeList(w, m.leaderEndpoints ?? [], version, flexible, encodeEndQuorumEpochRequestLeaderEndpoint);
   }
-  else if (m.name !== undefined && m.name !== "") unsupportedField("EndQuorumEpochRequestLeaderEndpoint", "name", version);
-  if (version >= 1) {
-    w.text(m.host ?? "", flexible);
-  }
-  else if (m.host !== undefined && m.host !== "") unsupportedField("EndQuorumEpochRequestLeaderEndpoint", "host", version);
-  if (version >= 1) {
-    w.uint16(m.port ?? 0);
-  }
-  else if (m.port !== undefined && m.port !== 0) unsupportedField("EndQuorumEpochRequestLeaderEndpoint", "port", version);
   if (flexible) w.unsignedVarint(0);
 }
 
-/** Reads EndQuorumEpochRequestLeaderEndpoint in `version`. */
-export function decodeEndQuorumEpochRequestLeaderEndpoint(r: Reader, version: number): EndQuorumEpochRequestLeaderEndpoint {
-  const flexible = version >= 1;
-  const name_: string = version >= 1 ? r.textField(flexible) : "";
-  const host_: string = version >= 1 ? r.textField(flexible) : "";
-  const port_: number = version >= 1 ? r.uint16() : 0;
-  if (flexible) r.skipTags();
-  return { name: name_, host: host_, port: port_ };
+function encodeEndQuorumEpochRequestTopicData(
+  w: Writer,
+  m: Input<EndQuorumEpochRequestTopicData>,
+  version: number,
+  flexible: boolean,
+): void {
+  w.text(m.topicName ?? "", flexible);
+  writeList(w, m.partitions ?? [], version, flexible, encodeEndQuorumEpochRequestPartitionData);
+  if (flexible) w.unsignedVarint(0);
 }
 
-/** Kafka's EndQuorumEpochResponse, versions 0-1. */
+function encodeEndQuorumEpochRequestPartitionData(
+  w: Writer,
+  m: Input<EndQuorumEpochRequestPartitionData>,
+  version: number,
+  flexible: boolean,
+): void {
+  w.int32(m.partitionIndex ?? 0);
+  w.int32(m.leaderId ?? 0);
+  w.int32(m.leaderEpoch ?? 0);
+  if (version <= 0) writeList(w, m.preferredSuccessors ?? [], version, flexible, writeInt32);
+  if (version >= 1) {
+    writeList(w, m.preferredCandidates ?? [], version, flexible, encodeEndQuorumEpochRequestReplicaInfo);
+  }
+  if (flexible) w.unsignedVarint(0);
+}
+
+function encodeEndQuorumEpochRequestReplicaInfo(
+  w: Writer,
+  m: Input<EndQuorumEpochRequestReplicaInfo>,
+  _version: number,
+  _flexible: boolean,
+): void {
+  w.int32(m.candidateId ?? 0);
+  w.uuid(m.candidateDirectoryId ?? ZERO_UUID);
+  w.unsignedVarint(0);
+}
+
+function encodeEndQuorumEpochRequestLeaderEndpoint(
+  w: Writer,
+  m: Input<EndQuorumEpochRequestLeaderEndpoint>,
+  _version: number,
+  _flexible: boolean,
+): void {
+  w.text(m.name ?? "", true);
+  w.text(m.host ?? "", true);
+  w.uint16(m.port ?? 0);
+  w.unsignedVarint(0);
+}
+
+/** Reads EndQuorumEpochRequest in `version`. */
+export function decodeEndQuorumEpochRequest(r: Reader, version: number): EndQuorumEpochRequest {
+  checkVersion("EndQuorumEpochRequest", version, 0, 1);
+  const flexible = version >= 1;
+  const m: EndQuorumEpochRequest = {
+    clusterId: r.textOrNull(flexible),
+    topics: readList(r, version, flexible, decodeEndQuorumEpochRequestTopicData),
+    leaderEndpoints: version >= 1 ? readList(r, version, flexible, decodeEndQuorumEpochRequestLeaderEndpoint) : [],
+  };
+  if (flexible) r.skipTags();
+  return m;
+}
+
+function decodeEndQuorumEpochRequestTopicData(
+  r: Reader,
+  version: number,
+  flexible: boolean,
+): EndQuorumEpochRequestTopicData {
+  const m: EndQuorumEpochRequestTopicData = {
+    topicName: r.textField(flexible),
+    partitions: readList(r, version, flexible, decodeEndQuorumEpochRequestPartitionData),
+  };
+  if (flexible) r.skipTags();
+  return m;
+}
+
+function decodeEndQuorumEpochRequestPartitionData(
+  r: Reader,
+  version: number,
+  flexible: boolean,
+): EndQuorumEpochRequestPartitionData {
+  const m: EndQuorumEpochRequestPartitionData = {
+    partitionIndex: r.int32(),
+    leaderId: r.int32(),
+    leaderEpoch: r.int32(),
+    preferredSuccessors: version <= 0 ? readList(r, version, flexible, readInt32) : [],
+    preferredCandidates: version >= 1 ? readList(r, version, flexible, decodeEndQuorumEpochRequestReplicaInfo) : [],
+  };
+  if (flexible) r.skipTags();
+  return m;
+}
+
+function decodeEndQuorumEpochRequestReplicaInfo(
+  r: Reader,
+  _version: number,
+  _flexible: boolean,
+): EndQuorumEpochRequestReplicaInfo {
+  const m: EndQuorumEpochRequestReplicaInfo = {
+    candidateId: r.int32(),
+    candidateDirectoryId: r.uuid(),
+  };
+  r.skipTags();
+  return m;
+}
+
+function decodeEndQuorumEpochRequestLeaderEndpoint(
+  r: Reader,
+  _version: number,
+  _flexible: boolean,
+): EndQuorumEpochRequestLeaderEndpoint {
+  const m: EndQuorumEpochRequestLeaderEndpoint = {
+    name: r.textField(true),
+    host: r.textField(true),
+    port: r.uint16(),
+  };
+  r.skipTags();
+  return m;
+}
+
+/** EndQuorumEpochResponse, API 54, versions 0-1, flexible from 1. */
 export interface EndQuorumEpochResponse {
   /** int16, versions 0+. */
   errorCode: number;
   /** list of TopicData, versions 0+. */
   topics: EndQuorumEpochResponseTopicData[];
-  /** list of NodeEndpoint, versions 1+. */
+  /** list of NodeEndpoint, versions 1+, tag 0. */
   nodeEndpoints: EndQuorumEpochResponseNodeEndpoint[];
 }
 
-/** Writes EndQuorumEpochResponse in `version`. */
-export function encodeEndQuorumEpochResponse(w: Writer, m: Input<EndQuorumEpochResponse>, version: number): void {
-  checkVersion("EndQuorumEpochResponse", version, 0, 1);
-  const flexible = version >= 1;
-  w.int16(m.errorCode ?? 0);
-  {
-    const topicsList = m.topics ?? [];
-    w.count(topicsList.length, flexible);
-    for (const item of topicsList) encodeEndQuorumEpochResponseTopicData(w, item, version);
-  }
-  if (!(version >= 1)) if (m.nodeEndpoints !== undefined && m.nodeEndpoints !== null && m.nodeEndpoints.length > 0) unsupportedField("EndQuorumEpochResponse", "nodeEndpoints", version);
-  if (flexible) {
-    const tags: [number, Writer][] = [];
-    if (version >= 1 && m.nodeEndpoints !== undefined && m.nodeEndpoints !== null && m.nodeEndpoints.length > 0) {
-      const t = new Writer();
-      {
-        const nodeEndpointsList = m.nodeEndpoints ?? [];
-        t.count(nodeEndpointsList.length, flexible);
-        for (const item of nodeEndpointsList) encodeEndQuorumEpochResponseNodeEndpoint(t, item, version);
-      }
-      tags.push([0, t]);
-    }
-    w.unsignedVarint(tags.length);
-    for (const [tag, content] of tags) w.tag(tag, content);
-  }
-}
-
-/** Reads EndQuorumEpochResponse in `version`. */
-export function decodeEndQuorumEpochResponse(r: Reader, version: number): EndQuorumEpochResponse {
-  checkVersion("EndQuorumEpochResponse", version, 0, 1);
-  const flexible = version >= 1;
-  const errorCode_: number = r.int16();
-  const topics_: EndQuorumEpochResponseTopicData[] = list(r, flexible, () => decodeEndQuorumEpochResponseTopicData(r, version));
-  let nodeEndpoints_: EndQuorumEpochResponseNodeEndpoint[] = [];
-  if (flexible) {
-    for (let n = r.unsignedVarint(); n > 0; n--) {
-      const tag = r.unsignedVarint();
-      const size = r.unsignedVarint();
-      const end = r.position + size;
-      if (tag === 0 && version >= 1) nodeEndpoints_ = list(r, flexible, () => decodeEndQuorumEpochResponseNodeEndpoint(r, version));
-      else r.take(size);
-      if (r.position !== end) throw r.error(`tag ${tag} of EndQuorumEpochResponse takes ${size} bytes, not ${r.position - end + size}`);
-    }
-  }
-  return { errorCode: errorCode_, topics: topics_, nodeEndpoints: nodeEndpoints_ };
-}
-
-/** Part of EndQuorumEpochResponse, versions 0-1. */
+/** Part of EndQuorumEpochResponse. */
 export interface EndQuorumEpochResponseTopicData {
   /** string, versions 0+. */
   topicName: string;
@@ -257,28 +204,7 @@ export interface EndQuorumEpochResponseTopicData {
   partitions: EndQuorumEpochResponsePartitionData[];
 }
 
-/** Writes EndQuorumEpochResponseTopicData in `version`. */
-export function encodeEndQuorumEpochResponseTopicData(w: Writer, m: Input<EndQuorumEpochResponseTopicData>, version: number): void {
-  const flexible = version >= 1;
-  w.text(m.topicName ?? "", flexible);
-  {
-    const partitionsList = m.partitions ?? [];
-    w.count(partitionsList.length, flexible);
-    for (const item of partitionsList) encodeEndQuorumEpochResponsePartitionData(w, item, version);
-  }
-  if (flexible) w.unsignedVarint(0);
-}
-
-/** Reads EndQuorumEpochResponseTopicData in `version`. */
-export function decodeEndQuorumEpochResponseTopicData(r: Reader, version: number): EndQuorumEpochResponseTopicData {
-  const flexible = version >= 1;
-  const topicName_: string = r.textField(flexible);
-  const partitions_: EndQuorumEpochResponsePartitionData[] = list(r, flexible, () => decodeEndQuorumEpochResponsePartitionData(r, version));
-  if (flexible) r.skipTags();
-  return { topicName: topicName_, partitions: partitions_ };
-}
-
-/** Part of EndQuorumEpochResponse, versions 0-1. */
+/** Part of EndQuorumEpochResponse. */
 export interface EndQuorumEpochResponsePartitionData {
   /** int32, versions 0+. */
   partitionIndex: number;
@@ -290,28 +216,7 @@ export interface EndQuorumEpochResponsePartitionData {
   leaderEpoch: number;
 }
 
-/** Writes EndQuorumEpochResponsePartitionData in `version`. */
-export function encodeEndQuorumEpochResponsePartitionData(w: Writer, m: Input<EndQuorumEpochResponsePartitionData>, version: number): void {
-  const flexible = version >= 1;
-  w.int32(m.partitionIndex ?? 0);
-  w.int16(m.errorCode ?? 0);
-  w.int32(m.leaderId ?? 0);
-  w.int32(m.leaderEpoch ?? 0);
-  if (flexible) w.unsignedVarint(0);
-}
-
-/** Reads EndQuorumEpochResponsePartitionData in `version`. */
-export function decodeEndQuorumEpochResponsePartitionData(r: Reader, version: number): EndQuorumEpochResponsePartitionData {
-  const flexible = version >= 1;
-  const partitionIndex_: number = r.int32();
-  const errorCode_: number = r.int16();
-  const leaderId_: number = r.int32();
-  const leaderEpoch_: number = r.int32();
-  if (flexible) r.skipTags();
-  return { partitionIndex: partitionIndex_, errorCode: errorCode_, leaderId: leaderId_, leaderEpoch: leaderEpoch_ };
-}
-
-/** Part of EndQuorumEpochResponse, versions 0-1. */
+/** Part of EndQuorumEpochResponse. */
 export interface EndQuorumEpochResponseNodeEndpoint {
   /** int32, versions 1+. */
   nodeId: number;
@@ -321,36 +226,141 @@ export interface EndQuorumEpochResponseNodeEndpoint {
   port: number;
 }
 
-/** Writes EndQuorumEpochResponseNodeEndpoint in `version`. */
-export function encodeEndQuorumEpochResponseNodeEndpoint(w: Writer, m: Input<EndQuorumEpochResponseNodeEndpoint>, version: number): void {
+/** Writes EndQuorumEpochResponse in `version`. */
+export function encodeEndQuorumEpochResponse(w: Writer, m: Input<EndQuorumEpochResponse>, version: number): void {
+  checkVersion("EndQuorumEpochResponse", version, 0, 1);
   const flexible = version >= 1;
-  if (version >= 1) {
-    w.int32(m.nodeId ?? 0);
+  w.int16(m.errorCode ?? 0);
+  writeList(w, m.topics ?? [], version, flexible, encodeEndQuorumEpochResponseTopicData);
+  const hasNodeEndpoints = (m.nodeEndpoints?.length ?? 0) > 0;
+  if (hasNodeEndpoints && version < 1) unsupportedField("EndQuorumEpochResponse", "nodeEndpoints", version);
+  if (flexible) {
+    w.unsignedVarint(Number(hasNodeEndpoints));
+    if (hasNodeEndpoints) {
+      const t = new Writer(32);
+      writeList(t, m.nodeEndpoints ?? [], version, flexible, encodeEndQuorumEpochResponseNodeEndpoint);
+      w.tag(0, t);
+    }
   }
-  else if (m.nodeId !== undefined && m.nodeId !== 0) unsupportedField("EndQuorumEpochResponseNodeEndpoint", "nodeId", version);
-  if (version >= 1) {
-    w.text(m.host ?? "", flexible);
-  }
-  else if (m.host !== undefined && m.host !== "") unsupportedField("EndQuorumEpochResponseNodeEndpoint", "host", version);
-  if (version >= 1) {
-    w.uint16(m.port ?? 0);
-  }
-  else if (m.port !== undefined && m.port !== 0) unsupportedField("EndQuorumEpochResponseNodeEndpoint", "port", version);
+}
+
+function encodeEndQuorumEpochResponseTopicData(
+  w: Writer,
+  m: Input<EndQuorumEpochResponseTopicData>,
+  version: number,
+  flexible: boolean,
+): void {
+  w.text(m.topicName ?? "", flexible);
+  writeList(w, m.partitions ?? [], version, flexible, encodeEndQuorumEpochResponsePartitionData);
   if (flexible) w.unsignedVarint(0);
 }
 
-/** Reads EndQuorumEpochResponseNodeEndpoint in `version`. */
-export function decodeEndQuorumEpochResponseNodeEndpoint(r: Reader, version: number): EndQuorumEpochResponseNodeEndpoint {
-  const flexible = version >= 1;
-  const nodeId_: number = version >= 1 ? r.int32() : 0;
-  const host_: string = version >= 1 ? r.textField(flexible) : "";
-  const port_: number = version >= 1 ? r.uint16() : 0;
-  if (flexible) r.skipTags();
-  return { nodeId: nodeId_, host: host_, port: port_ };
+function encodeEndQuorumEpochResponsePartitionData(
+  w: Writer,
+  m: Input<EndQuorumEpochResponsePartitionData>,
+  _version: number,
+  flexible: boolean,
+): void {
+  w.int32(m.partitionIndex ?? 0);
+  w.int16(m.errorCode ?? 0);
+  w.int32(m.leaderId ?? 0);
+  w.int32(m.leaderEpoch ?? 0);
+  if (flexible) w.unsignedVarint(0);
 }
 
-/** EndQuorumEpoch (54) as a client sees it. */
-export const endQuorumEpochApi: ClientApi<EndQuorumEpochRequest, EndQuorumEpochResponse> = { key: 54, name: "EndQuorumEpoch", minVersion: 0, maxVersion: 1, flexibleFrom: 1, encodeRequest: encodeEndQuorumEpochRequest, decodeResponse: decodeEndQuorumEpochResponse };
+function encodeEndQuorumEpochResponseNodeEndpoint(
+  w: Writer,
+  m: Input<EndQuorumEpochResponseNodeEndpoint>,
+  _version: number,
+  _flexible: boolean,
+): void {
+  w.int32(m.nodeId ?? 0);
+  w.text(m.host ?? "", true);
+  w.uint16(m.port ?? 0);
+  w.unsignedVarint(0);
+}
 
-/** EndQuorumEpoch (54) as a broker sees it. */
-export const endQuorumEpochServerApi: ServerApi<EndQuorumEpochRequest, EndQuorumEpochResponse> = { key: 54, name: "EndQuorumEpoch", minVersion: 0, maxVersion: 1, flexibleFrom: 1, decodeRequest: decodeEndQuorumEpochRequest, encodeResponse: encodeEndQuorumEpochResponse };
+/** Reads EndQuorumEpochResponse in `version`. */
+export function decodeEndQuorumEpochResponse(r: Reader, version: number): EndQuorumEpochResponse {
+  checkVersion("EndQuorumEpochResponse", version, 0, 1);
+  const flexible = version >= 1;
+  const m: EndQuorumEpochResponse = {
+    errorCode: r.int16(),
+    topics: readList(r, version, flexible, decodeEndQuorumEpochResponseTopicData),
+    nodeEndpoints: [],
+  };
+  if (flexible) {
+    for (let n = r.unsignedVarint(); n > 0; n--) {
+      const tag = r.unsignedVarint();
+      const end = r.startTag();
+      if (tag === 0) m.nodeEndpoints = readList(r, version, flexible, decodeEndQuorumEpochResponseNodeEndpoint);
+      else r.position = end;
+      r.endTag(end);
+    }
+  }
+  return m;
+}
+
+function decodeEndQuorumEpochResponseTopicData(
+  r: Reader,
+  version: number,
+  flexible: boolean,
+): EndQuorumEpochResponseTopicData {
+  const m: EndQuorumEpochResponseTopicData = {
+    topicName: r.textField(flexible),
+    partitions: readList(r, version, flexible, decodeEndQuorumEpochResponsePartitionData),
+  };
+  if (flexible) r.skipTags();
+  return m;
+}
+
+function decodeEndQuorumEpochResponsePartitionData(
+  r: Reader,
+  _version: number,
+  flexible: boolean,
+): EndQuorumEpochResponsePartitionData {
+  const m: EndQuorumEpochResponsePartitionData = {
+    partitionIndex: r.int32(),
+    errorCode: r.int16(),
+    leaderId: r.int32(),
+    leaderEpoch: r.int32(),
+  };
+  if (flexible) r.skipTags();
+  return m;
+}
+
+function decodeEndQuorumEpochResponseNodeEndpoint(
+  r: Reader,
+  _version: number,
+  _flexible: boolean,
+): EndQuorumEpochResponseNodeEndpoint {
+  const m: EndQuorumEpochResponseNodeEndpoint = {
+    nodeId: r.int32(),
+    host: r.textField(true),
+    port: r.uint16(),
+  };
+  r.skipTags();
+  return m;
+}
+
+/** EndQuorumEpoch (54) for a client. */
+export const endQuorumEpochApi: ClientApi<EndQuorumEpochRequest, EndQuorumEpochResponse> = {
+  key: 54,
+  name: "EndQuorumEpoch",
+  minVersion: 0,
+  maxVersion: 1,
+  flexibleFrom: 1,
+  encodeRequest: encodeEndQuorumEpochRequest,
+  decodeResponse: decodeEndQuorumEpochResponse,
+};
+
+/** EndQuorumEpoch (54) for a broker. */
+export const endQuorumEpochServerApi: ServerApi<EndQuorumEpochRequest, EndQuorumEpochResponse> = {
+  key: 54,
+  name: "EndQuorumEpoch",
+  minVersion: 0,
+  maxVersion: 1,
+  flexibleFrom: 1,
+  decodeRequest: decodeEndQuorumEpochRequest,
+  encodeResponse: encodeEndQuorumEpochResponse,
+};

@@ -2,15 +2,16 @@
 
 import type { Reader } from "../bytes/reader.ts";
 import { Writer } from "../bytes/writer.ts";
-import { checkVersion, differs, list, listOrNull, unsupportedField, ZERO_UUID, type ClientApi, type Input, type ServerApi } from "./api.ts";
+import { checkVersion, type ClientApi, type Input, type ServerApi, unsupportedField, ZERO_UUID } from "./api.ts";
+import { readInt32, readList, readListOrNull, writeInt32, writeList } from "./list.ts";
 
-/** Kafka's FetchRequest, versions 4-18. */
+/** FetchRequest, API 1, versions 4-18, flexible from 12. */
 export interface FetchRequest {
-  /** string, versions 12+, null in versions 12+, default null. */
+  /** string, versions 12+, null in versions 12+, tag 0, default null. */
   clusterId: string | null;
   /** int32, versions 0-14, default -1. */
   replicaId: number;
-  /** ReplicaState, versions 15+. */
+  /** ReplicaState, versions 15+, tag 1. */
   replicaState: FetchRequestReplicaState;
   /** int32, versions 0+. */
   maxWaitMs: number;
@@ -28,93 +29,11 @@ export interface FetchRequest {
   topics: FetchRequestFetchTopic[];
   /** list of ForgottenTopic, versions 7+. */
   forgottenTopicsData: FetchRequestForgottenTopic[];
-  /** string, versions 11+, default . */
+  /** string, versions 11+, default "". */
   rackId: string;
 }
 
-/** Writes FetchRequest in `version`. */
-export function encodeFetchRequest(w: Writer, m: Input<FetchRequest>, version: number): void {
-  checkVersion("FetchRequest", version, 4, 18);
-  const flexible = version >= 12;
-  if (version <= 14) {
-    w.int32(m.replicaId ?? -1);
-  }
-  else if (m.replicaId !== undefined && m.replicaId !== -1) unsupportedField("FetchRequest", "replicaId", version);
-  w.int32(m.maxWaitMs ?? 0);
-  w.int32(m.minBytes ?? 0);
-  w.int32(m.maxBytes ?? 2147483647);
-  w.int8(m.isolationLevel ?? 0);
-  if (version >= 7) {
-    w.int32(m.sessionId ?? 0);
-  }
-  if (version >= 7) {
-    w.int32(m.sessionEpoch ?? -1);
-  }
-  {
-    const topicsList = m.topics ?? [];
-    w.count(topicsList.length, flexible);
-    for (const item of topicsList) encodeFetchRequestFetchTopic(w, item, version);
-  }
-  if (version >= 7) {
-    {
-      const forgottenTopicsDataList = m.forgottenTopicsData ?? [];
-      w.count(forgottenTopicsDataList.length, flexible);
-      for (const item of forgottenTopicsDataList) encodeFetchRequestForgottenTopic(w, item, version);
-    }
-  }
-  else if (m.forgottenTopicsData !== undefined && m.forgottenTopicsData !== null && m.forgottenTopicsData.length > 0) unsupportedField("FetchRequest", "forgottenTopicsData", version);
-  if (version >= 11) {
-    w.text(m.rackId ?? "", flexible);
-  }
-  if (!(version >= 15)) if (m.replicaState !== undefined && m.replicaState !== null && differs(m.replicaState, defaultFetchRequestReplicaState())) unsupportedField("FetchRequest", "replicaState", version);
-  if (flexible) {
-    const tags: [number, Writer][] = [];
-    if (version >= 12 && m.clusterId !== undefined && m.clusterId !== null) {
-      const t = new Writer();
-      t.text(m.clusterId ?? null, flexible);
-      tags.push([0, t]);
-    }
-    if (version >= 15 && m.replicaState !== undefined && m.replicaState !== null && differs(m.replicaState, defaultFetchRequestReplicaState())) {
-      const t = new Writer();
-      encodeFetchRequestReplicaState(t, m.replicaState ?? {}, version);
-      tags.push([1, t]);
-    }
-    w.unsignedVarint(tags.length);
-    for (const [tag, content] of tags) w.tag(tag, content);
-  }
-}
-
-/** Reads FetchRequest in `version`. */
-export function decodeFetchRequest(r: Reader, version: number): FetchRequest {
-  checkVersion("FetchRequest", version, 4, 18);
-  const flexible = version >= 12;
-  let clusterId_: string | null = null;
-  const replicaId_: number = version <= 14 ? r.int32() : -1;
-  let replicaState_: FetchRequestReplicaState = defaultFetchRequestReplicaState();
-  const maxWaitMs_: number = r.int32();
-  const minBytes_: number = r.int32();
-  const maxBytes_: number = r.int32();
-  const isolationLevel_: number = r.int8();
-  const sessionId_: number = version >= 7 ? r.int32() : 0;
-  const sessionEpoch_: number = version >= 7 ? r.int32() : -1;
-  const topics_: FetchRequestFetchTopic[] = list(r, flexible, () => decodeFetchRequestFetchTopic(r, version));
-  const forgottenTopicsData_: FetchRequestForgottenTopic[] = version >= 7 ? list(r, flexible, () => decodeFetchRequestForgottenTopic(r, version)) : [];
-  const rackId_: string = version >= 11 ? r.textField(flexible) : "";
-  if (flexible) {
-    for (let n = r.unsignedVarint(); n > 0; n--) {
-      const tag = r.unsignedVarint();
-      const size = r.unsignedVarint();
-      const end = r.position + size;
-      if (tag === 0 && version >= 12) clusterId_ = r.textOrNull(flexible);
-      else if (tag === 1 && version >= 15) replicaState_ = decodeFetchRequestReplicaState(r, version);
-      else r.take(size);
-      if (r.position !== end) throw r.error(`tag ${tag} of FetchRequest takes ${size} bytes, not ${r.position - end + size}`);
-    }
-  }
-  return { clusterId: clusterId_, replicaId: replicaId_, replicaState: replicaState_, maxWaitMs: maxWaitMs_, minBytes: minBytes_, maxBytes: maxBytes_, isolationLevel: isolationLevel_, sessionId: sessionId_, sessionEpoch: sessionEpoch_, topics: topics_, forgottenTopicsData: forgottenTopicsData_, rackId: rackId_ };
-}
-
-/** Part of FetchRequest, versions 4-18. */
+/** Part of FetchRequest. */
 export interface FetchRequestReplicaState {
   /** int32, versions 15+, default -1. */
   replicaId: number;
@@ -122,34 +41,7 @@ export interface FetchRequestReplicaState {
   replicaEpoch: number;
 }
 
-/** Writes FetchRequestReplicaState in `version`. */
-export function encodeFetchRequestReplicaState(w: Writer, m: Input<FetchRequestReplicaState>, version: number): void {
-  const flexible = version >= 12;
-  if (version >= 15) {
-    w.int32(m.replicaId ?? -1);
-  }
-  else if (m.replicaId !== undefined && m.replicaId !== -1) unsupportedField("FetchRequestReplicaState", "replicaId", version);
-  if (version >= 15) {
-    w.int64(m.replicaEpoch ?? -1);
-  }
-  else if (m.replicaEpoch !== undefined && m.replicaEpoch !== -1) unsupportedField("FetchRequestReplicaState", "replicaEpoch", version);
-  if (flexible) w.unsignedVarint(0);
-}
-
-/** Reads FetchRequestReplicaState in `version`. */
-export function decodeFetchRequestReplicaState(r: Reader, version: number): FetchRequestReplicaState {
-  const flexible = version >= 12;
-  const replicaId_: number = version >= 15 ? r.int32() : -1;
-  const replicaEpoch_: number = version >= 15 ? r.int64() : -1;
-  if (flexible) r.skipTags();
-  return { replicaId: replicaId_, replicaEpoch: replicaEpoch_ };
-}
-
-function defaultFetchRequestReplicaState(): FetchRequestReplicaState {
-  return { replicaId: -1, replicaEpoch: -1 };
-}
-
-/** Part of FetchRequest, versions 4-18. */
+/** Part of FetchRequest. */
 export interface FetchRequestFetchTopic {
   /** string, versions 0-12. */
   topic: string;
@@ -159,34 +51,7 @@ export interface FetchRequestFetchTopic {
   partitions: FetchRequestFetchPartition[];
 }
 
-/** Writes FetchRequestFetchTopic in `version`. */
-export function encodeFetchRequestFetchTopic(w: Writer, m: Input<FetchRequestFetchTopic>, version: number): void {
-  const flexible = version >= 12;
-  if (version <= 12) {
-    w.text(m.topic ?? "", flexible);
-  }
-  if (version >= 13) {
-    w.uuid(m.topicId ?? ZERO_UUID);
-  }
-  {
-    const partitionsList = m.partitions ?? [];
-    w.count(partitionsList.length, flexible);
-    for (const item of partitionsList) encodeFetchRequestFetchPartition(w, item, version);
-  }
-  if (flexible) w.unsignedVarint(0);
-}
-
-/** Reads FetchRequestFetchTopic in `version`. */
-export function decodeFetchRequestFetchTopic(r: Reader, version: number): FetchRequestFetchTopic {
-  const flexible = version >= 12;
-  const topic_: string = version <= 12 ? r.textField(flexible) : "";
-  const topicId_: string = version >= 13 ? r.uuid() : ZERO_UUID;
-  const partitions_: FetchRequestFetchPartition[] = list(r, flexible, () => decodeFetchRequestFetchPartition(r, version));
-  if (flexible) r.skipTags();
-  return { topic: topic_, topicId: topicId_, partitions: partitions_ };
-}
-
-/** Part of FetchRequest, versions 4-18. */
+/** Part of FetchRequest. */
 export interface FetchRequestFetchPartition {
   /** int32, versions 0+. */
   partition: number;
@@ -200,71 +65,13 @@ export interface FetchRequestFetchPartition {
   logStartOffset: number;
   /** int32, versions 0+. */
   partitionMaxBytes: number;
-  /** uuid, versions 17+. */
+  /** uuid, versions 17+, tag 0. */
   replicaDirectoryId: string;
-  /** int64, versions 18+, default 9223372036854775807. */
+  /** int64, versions 18+, tag 1, default 9223372036854775807 (here 9007199254740991). */
   highWatermark: number;
 }
 
-/** Writes FetchRequestFetchPartition in `version`. */
-export function encodeFetchRequestFetchPartition(w: Writer, m: Input<FetchRequestFetchPartition>, version: number): void {
-  const flexible = version >= 12;
-  w.int32(m.partition ?? 0);
-  if (version >= 9) {
-    w.int32(m.currentLeaderEpoch ?? -1);
-  }
-  w.int64(m.fetchOffset ?? 0);
-  if (version >= 12) {
-    w.int32(m.lastFetchedEpoch ?? -1);
-  }
-  else if (m.lastFetchedEpoch !== undefined && m.lastFetchedEpoch !== -1) unsupportedField("FetchRequestFetchPartition", "lastFetchedEpoch", version);
-  if (version >= 5) {
-    w.int64(m.logStartOffset ?? -1);
-  }
-  w.int32(m.partitionMaxBytes ?? 0);
-  if (flexible) {
-    const tags: [number, Writer][] = [];
-    if (version >= 17 && m.replicaDirectoryId !== undefined && m.replicaDirectoryId !== ZERO_UUID) {
-      const t = new Writer();
-      t.uuid(m.replicaDirectoryId ?? ZERO_UUID);
-      tags.push([0, t]);
-    }
-    if (version >= 18 && m.highWatermark !== undefined && m.highWatermark !== 9223372036854776000) {
-      const t = new Writer();
-      t.int64(m.highWatermark ?? 9223372036854776000);
-      tags.push([1, t]);
-    }
-    w.unsignedVarint(tags.length);
-    for (const [tag, content] of tags) w.tag(tag, content);
-  }
-}
-
-/** Reads FetchRequestFetchPartition in `version`. */
-export function decodeFetchRequestFetchPartition(r: Reader, version: number): FetchRequestFetchPartition {
-  const flexible = version >= 12;
-  const partition_: number = r.int32();
-  const currentLeaderEpoch_: number = version >= 9 ? r.int32() : -1;
-  const fetchOffset_: number = r.int64();
-  const lastFetchedEpoch_: number = version >= 12 ? r.int32() : -1;
-  const logStartOffset_: number = version >= 5 ? r.int64() : -1;
-  const partitionMaxBytes_: number = r.int32();
-  let replicaDirectoryId_: string = ZERO_UUID;
-  let highWatermark_: number = 9223372036854776000;
-  if (flexible) {
-    for (let n = r.unsignedVarint(); n > 0; n--) {
-      const tag = r.unsignedVarint();
-      const size = r.unsignedVarint();
-      const end = r.position + size;
-      if (tag === 0 && version >= 17) replicaDirectoryId_ = r.uuid();
-      else if (tag === 1 && version >= 18) highWatermark_ = r.int64();
-      else r.take(size);
-      if (r.position !== end) throw r.error(`tag ${tag} of FetchRequestFetchPartition takes ${size} bytes, not ${r.position - end + size}`);
-    }
-  }
-  return { partition: partition_, currentLeaderEpoch: currentLeaderEpoch_, fetchOffset: fetchOffset_, lastFetchedEpoch: lastFetchedEpoch_, logStartOffset: logStartOffset_, partitionMaxBytes: partitionMaxBytes_, replicaDirectoryId: replicaDirectoryId_, highWatermark: highWatermark_ };
-}
-
-/** Part of FetchRequest, versions 4-18. */
+/** Part of FetchRequest. */
 export interface FetchRequestForgottenTopic {
   /** string, versions 7-12. */
   topic: string;
@@ -274,37 +81,192 @@ export interface FetchRequestForgottenTopic {
   partitions: number[];
 }
 
-/** Writes FetchRequestForgottenTopic in `version`. */
-export function encodeFetchRequestForgottenTopic(w: Writer, m: Input<FetchRequestForgottenTopic>, version: number): void {
+/** Writes FetchRequest in `version`. */
+export function encodeFetchRequest(w: Writer, m: Input<FetchRequest>, version: number): void {
+  checkVersion("FetchRequest", version, 4, 18);
   const flexible = version >= 12;
-  if (version >= 7 && version <= 12) {
-    w.text(m.topic ?? "", flexible);
-  }
-  if (version >= 13) {
-    w.uuid(m.topicId ?? ZERO_UUID);
-  }
-  if (version >= 7) {
-    {
-      const partitionsList = m.partitions ?? [];
-      w.count(partitionsList.length, flexible);
-      for (const item of partitionsList) w.int32(item);
+  if (version <= 14) w.int32(m.replicaId ?? -1);
+  else if ((m.replicaId ?? -1) !== -1) unsupportedField("FetchRequest", "replicaId", version);
+  w.int32(m.maxWaitMs ?? 0);
+  w.int32(m.minBytes ?? 0);
+  w.int32(m.maxBytes ?? 2147483647);
+  w.int8(m.isolationLevel ?? 0);
+  if (version >= 7) w.int32(m.sessionId ?? 0);
+  if (version >= 7) w.int32(m.sessionEpoch ?? -1);
+  writeList(w, m.topics ?? [], version, flexible, encodeFetchRequestFetchTopic);
+  if (version >= 7) writeList(w, m.forgottenTopicsData ?? [], version, flexible, encodeFetchRequestForgottenTopic);
+  else if ((m.forgottenTopicsData?.length ?? 0) > 0) unsupportedField("FetchRequest", "forgottenTopicsData", version);
+  if (version >= 11) w.text(m.rackId ?? "", flexible);
+  const hasClusterId = version >= 12 && (m.clusterId ?? null) !== null;
+  const hasReplicaState = (m.replicaState?.replicaId ?? -1) !== -1 || (m.replicaState?.replicaEpoch ?? -1) !== -1;
+  if (hasReplicaState && version < 15) unsupportedField("FetchRequest", "replicaState", version);
+  if (flexible) {
+    w.unsignedVarint(Number(hasClusterId) + Number(hasReplicaState));
+    if (hasClusterId) {
+      const t = new Writer(32);
+      t.text(m.clusterId ?? null, flexible);
+      w.tag(0, t);
+    }
+    if (hasReplicaState) {
+      const t = new Writer(32);
+      encodeFetchRequestReplicaState(t, m.replicaState ?? {}, version, flexible);
+      w.tag(1, t);
     }
   }
-  else if (m.partitions !== undefined && m.partitions !== null && m.partitions.length > 0) unsupportedField("FetchRequestForgottenTopic", "partitions", version);
+}
+
+function encodeFetchRequestReplicaState(
+  w: Writer,
+  m: Input<FetchRequestReplicaState>,
+  _version: number,
+  _flexible: boolean,
+): void {
+  w.int32(m.replicaId ?? -1);
+  w.int64(m.replicaEpoch ?? -1);
+  w.unsignedVarint(0);
+}
+
+function encodeFetchRequestFetchTopic(
+  w: Writer,
+  m: Input<FetchRequestFetchTopic>,
+  version: number,
+  flexible: boolean,
+): void {
+  if (version <= 12) w.text(m.topic ?? "", flexible);
+  if (version >= 13) w.uuid(m.topicId ?? ZERO_UUID);
+  writeList(w, m.partitions ?? [], version, flexible, encodeFetchRequestFetchPartition);
   if (flexible) w.unsignedVarint(0);
 }
 
-/** Reads FetchRequestForgottenTopic in `version`. */
-export function decodeFetchRequestForgottenTopic(r: Reader, version: number): FetchRequestForgottenTopic {
-  const flexible = version >= 12;
-  const topic_: string = version >= 7 && version <= 12 ? r.textField(flexible) : "";
-  const topicId_: string = version >= 13 ? r.uuid() : ZERO_UUID;
-  const partitions_: number[] = version >= 7 ? list(r, flexible, () => r.int32()) : [];
-  if (flexible) r.skipTags();
-  return { topic: topic_, topicId: topicId_, partitions: partitions_ };
+function encodeFetchRequestFetchPartition(
+  w: Writer,
+  m: Input<FetchRequestFetchPartition>,
+  version: number,
+  flexible: boolean,
+): void {
+  w.int32(m.partition ?? 0);
+  if (version >= 9) w.int32(m.currentLeaderEpoch ?? -1);
+  w.int64(m.fetchOffset ?? 0);
+  if (version >= 12) w.int32(m.lastFetchedEpoch ?? -1);
+  else if ((m.lastFetchedEpoch ?? -1) !== -1) {
+    unsupportedField("FetchRequestFetchPartition", "lastFetchedEpoch", version);
+  }
+  if (version >= 5) w.int64(m.logStartOffset ?? -1);
+  w.int32(m.partitionMaxBytes ?? 0);
+  const hasReplicaDirectoryId = version >= 17 && (m.replicaDirectoryId ?? ZERO_UUID) !== ZERO_UUID;
+  const hasHighWatermark = version >= 18 && (m.highWatermark ?? 9007199254740991) !== 9007199254740991;
+  if (flexible) {
+    w.unsignedVarint(Number(hasReplicaDirectoryId) + Number(hasHighWatermark));
+    if (hasReplicaDirectoryId) {
+      const t = new Writer(32);
+      t.uuid(m.replicaDirectoryId ?? ZERO_UUID);
+      w.tag(0, t);
+    }
+    if (hasHighWatermark) {
+      const t = new Writer(32);
+      t.int64(m.highWatermark ?? 9007199254740991);
+      w.tag(1, t);
+    }
+  }
 }
 
-/** Kafka's FetchResponse, versions 4-18. */
+function encodeFetchRequestForgottenTopic(
+  w: Writer,
+  m: Input<FetchRequestForgottenTopic>,
+  version: number,
+  flexible: boolean,
+): void {
+  if (version <= 12) w.text(m.topic ?? "", flexible);
+  if (version >= 13) w.uuid(m.topicId ?? ZERO_UUID);
+  writeList(w, m.partitions ?? [], version, flexible, writeInt32);
+  if (flexible) w.unsignedVarint(0);
+}
+
+/** Reads FetchRequest in `version`. */
+export function decodeFetchRequest(r: Reader, version: number): FetchRequest {
+  checkVersion("FetchRequest", version, 4, 18);
+  const flexible = version >= 12;
+  const m: FetchRequest = {
+    clusterId: null,
+    replicaId: version <= 14 ? r.int32() : -1,
+    replicaState: { replicaId: -1, replicaEpoch: -1 },
+    maxWaitMs: r.int32(),
+    minBytes: r.int32(),
+    maxBytes: r.int32(),
+    isolationLevel: r.int8(),
+    sessionId: version >= 7 ? r.int32() : 0,
+    sessionEpoch: version >= 7 ? r.int32() : -1,
+    topics: readList(r, version, flexible, decodeFetchRequestFetchTopic),
+    forgottenTopicsData: version >= 7 ? readList(r, version, flexible, decodeFetchRequestForgottenTopic) : [],
+    rackId: version >= 11 ? r.textField(flexible) : "",
+  };
+  if (flexible) {
+    for (let n = r.unsignedVarint(); n > 0; n--) {
+      const tag = r.unsignedVarint();
+      const end = r.startTag();
+      if (tag === 0) m.clusterId = r.textOrNull(flexible);
+      else if (tag === 1 && version >= 15) m.replicaState = decodeFetchRequestReplicaState(r, version, flexible);
+      else r.position = end;
+      r.endTag(end);
+    }
+  }
+  return m;
+}
+
+function decodeFetchRequestReplicaState(r: Reader, _version: number, _flexible: boolean): FetchRequestReplicaState {
+  const m: FetchRequestReplicaState = {
+    replicaId: r.int32(),
+    replicaEpoch: r.int64(),
+  };
+  r.skipTags();
+  return m;
+}
+
+function decodeFetchRequestFetchTopic(r: Reader, version: number, flexible: boolean): FetchRequestFetchTopic {
+  const m: FetchRequestFetchTopic = {
+    topic: version <= 12 ? r.textField(flexible) : "",
+    topicId: version >= 13 ? r.uuid() : ZERO_UUID,
+    partitions: readList(r, version, flexible, decodeFetchRequestFetchPartition),
+  };
+  if (flexible) r.skipTags();
+  return m;
+}
+
+function decodeFetchRequestFetchPartition(r: Reader, version: number, flexible: boolean): FetchRequestFetchPartition {
+  const m: FetchRequestFetchPartition = {
+    partition: r.int32(),
+    currentLeaderEpoch: version >= 9 ? r.int32() : -1,
+    fetchOffset: r.int64(),
+    lastFetchedEpoch: version >= 12 ? r.int32() : -1,
+    logStartOffset: version >= 5 ? r.int64() : -1,
+    partitionMaxBytes: r.int32(),
+    replicaDirectoryId: ZERO_UUID,
+    highWatermark: 9007199254740991,
+  };
+  if (flexible) {
+    for (let n = r.unsignedVarint(); n > 0; n--) {
+      const tag = r.unsignedVarint();
+      const end = r.startTag();
+      if (tag === 0 && version >= 17) m.replicaDirectoryId = r.uuid();
+      else if (tag === 1 && version >= 18) m.highWatermark = r.int64();
+      else r.position = end;
+      r.endTag(end);
+    }
+  }
+  return m;
+}
+
+function decodeFetchRequestForgottenTopic(r: Reader, version: number, flexible: boolean): FetchRequestForgottenTopic {
+  const m: FetchRequestForgottenTopic = {
+    topic: version <= 12 ? r.textField(flexible) : "",
+    topicId: version >= 13 ? r.uuid() : ZERO_UUID,
+    partitions: readList(r, version, flexible, readInt32),
+  };
+  if (flexible) r.skipTags();
+  return m;
+}
+
+/** FetchResponse, API 1, versions 4-18, flexible from 12. */
 export interface FetchResponse {
   /** int32, versions 1+. */
   throttleTimeMs: number;
@@ -314,67 +276,11 @@ export interface FetchResponse {
   sessionId: number;
   /** list of FetchableTopicResponse, versions 0+. */
   responses: FetchResponseFetchableTopicResponse[];
-  /** list of NodeEndpoint, versions 16+. */
+  /** list of NodeEndpoint, versions 16+, tag 0. */
   nodeEndpoints: FetchResponseNodeEndpoint[];
 }
 
-/** Writes FetchResponse in `version`. */
-export function encodeFetchResponse(w: Writer, m: Input<FetchResponse>, version: number): void {
-  checkVersion("FetchResponse", version, 4, 18);
-  const flexible = version >= 12;
-  w.int32(m.throttleTimeMs ?? 0);
-  if (version >= 7) {
-    w.int16(m.errorCode ?? 0);
-  }
-  if (version >= 7) {
-    w.int32(m.sessionId ?? 0);
-  }
-  else if (m.sessionId !== undefined && m.sessionId !== 0) unsupportedField("FetchResponse", "sessionId", version);
-  {
-    const responsesList = m.responses ?? [];
-    w.count(responsesList.length, flexible);
-    for (const item of responsesList) encodeFetchResponseFetchableTopicResponse(w, item, version);
-  }
-  if (!(version >= 16)) if (m.nodeEndpoints !== undefined && m.nodeEndpoints !== null && m.nodeEndpoints.length > 0) unsupportedField("FetchResponse", "nodeEndpoints", version);
-  if (flexible) {
-    const tags: [number, Writer][] = [];
-    if (version >= 16 && m.nodeEndpoints !== undefined && m.nodeEndpoints !== null && m.nodeEndpoints.length > 0) {
-      const t = new Writer();
-      {
-        const nodeEndpointsList = m.nodeEndpoints ?? [];
-        t.count(nodeEndpointsList.length, flexible);
-        for (const item of nodeEndpointsList) encodeFetchResponseNodeEndpoint(t, item, version);
-      }
-      tags.push([0, t]);
-    }
-    w.unsignedVarint(tags.length);
-    for (const [tag, content] of tags) w.tag(tag, content);
-  }
-}
-
-/** Reads FetchResponse in `version`. */
-export function decodeFetchResponse(r: Reader, version: number): FetchResponse {
-  checkVersion("FetchResponse", version, 4, 18);
-  const flexible = version >= 12;
-  const throttleTimeMs_: number = r.int32();
-  const errorCode_: number = version >= 7 ? r.int16() : 0;
-  const sessionId_: number = version >= 7 ? r.int32() : 0;
-  const responses_: FetchResponseFetchableTopicResponse[] = list(r, flexible, () => decodeFetchResponseFetchableTopicResponse(r, version));
-  let nodeEndpoints_: FetchResponseNodeEndpoint[] = [];
-  if (flexible) {
-    for (let n = r.unsignedVarint(); n > 0; n--) {
-      const tag = r.unsignedVarint();
-      const size = r.unsignedVarint();
-      const end = r.position + size;
-      if (tag === 0 && version >= 16) nodeEndpoints_ = list(r, flexible, () => decodeFetchResponseNodeEndpoint(r, version));
-      else r.take(size);
-      if (r.position !== end) throw r.error(`tag ${tag} of FetchResponse takes ${size} bytes, not ${r.position - end + size}`);
-    }
-  }
-  return { throttleTimeMs: throttleTimeMs_, errorCode: errorCode_, sessionId: sessionId_, responses: responses_, nodeEndpoints: nodeEndpoints_ };
-}
-
-/** Part of FetchResponse, versions 4-18. */
+/** Part of FetchResponse. */
 export interface FetchResponseFetchableTopicResponse {
   /** string, versions 0-12. */
   topic: string;
@@ -384,34 +290,7 @@ export interface FetchResponseFetchableTopicResponse {
   partitions: FetchResponsePartitionData[];
 }
 
-/** Writes FetchResponseFetchableTopicResponse in `version`. */
-export function encodeFetchResponseFetchableTopicResponse(w: Writer, m: Input<FetchResponseFetchableTopicResponse>, version: number): void {
-  const flexible = version >= 12;
-  if (version <= 12) {
-    w.text(m.topic ?? "", flexible);
-  }
-  if (version >= 13) {
-    w.uuid(m.topicId ?? ZERO_UUID);
-  }
-  {
-    const partitionsList = m.partitions ?? [];
-    w.count(partitionsList.length, flexible);
-    for (const item of partitionsList) encodeFetchResponsePartitionData(w, item, version);
-  }
-  if (flexible) w.unsignedVarint(0);
-}
-
-/** Reads FetchResponseFetchableTopicResponse in `version`. */
-export function decodeFetchResponseFetchableTopicResponse(r: Reader, version: number): FetchResponseFetchableTopicResponse {
-  const flexible = version >= 12;
-  const topic_: string = version <= 12 ? r.textField(flexible) : "";
-  const topicId_: string = version >= 13 ? r.uuid() : ZERO_UUID;
-  const partitions_: FetchResponsePartitionData[] = list(r, flexible, () => decodeFetchResponsePartitionData(r, version));
-  if (flexible) r.skipTags();
-  return { topic: topic_, topicId: topicId_, partitions: partitions_ };
-}
-
-/** Part of FetchResponse, versions 4-18. */
+/** Part of FetchResponse. */
 export interface FetchResponsePartitionData {
   /** int32, versions 0+. */
   partitionIndex: number;
@@ -423,11 +302,11 @@ export interface FetchResponsePartitionData {
   lastStableOffset: number;
   /** int64, versions 5+, default -1. */
   logStartOffset: number;
-  /** EpochEndOffset, versions 12+. */
+  /** EpochEndOffset, versions 12+, tag 0. */
   divergingEpoch: FetchResponseEpochEndOffset;
-  /** LeaderIdAndEpoch, versions 12+. */
+  /** LeaderIdAndEpoch, versions 12+, tag 1. */
   currentLeader: FetchResponseLeaderIdAndEpoch;
-  /** SnapshotId, versions 12+. */
+  /** SnapshotId, versions 12+, tag 2. */
   snapshotId: FetchResponseSnapshotId;
   /** list of AbortedTransaction, versions 4+, null in versions 4+. */
   abortedTransactions: FetchResponseAbortedTransaction[] | null;
@@ -437,81 +316,7 @@ export interface FetchResponsePartitionData {
   records: Uint8Array | null;
 }
 
-/** Writes FetchResponsePartitionData in `version`. */
-export function encodeFetchResponsePartitionData(w: Writer, m: Input<FetchResponsePartitionData>, version: number): void {
-  const flexible = version >= 12;
-  w.int32(m.partitionIndex ?? 0);
-  w.int16(m.errorCode ?? 0);
-  w.int64(m.highWatermark ?? 0);
-  w.int64(m.lastStableOffset ?? -1);
-  if (version >= 5) {
-    w.int64(m.logStartOffset ?? -1);
-  }
-  {
-    const abortedTransactionsList = m.abortedTransactions === undefined ? [] : m.abortedTransactions;
-    w.count(abortedTransactionsList === null ? -1 : abortedTransactionsList.length, flexible);
-    for (const item of abortedTransactionsList ?? []) encodeFetchResponseAbortedTransaction(w, item, version);
-  }
-  if (version >= 11) {
-    w.int32(m.preferredReadReplica ?? -1);
-  }
-  else if (m.preferredReadReplica !== undefined && m.preferredReadReplica !== -1) unsupportedField("FetchResponsePartitionData", "preferredReadReplica", version);
-  w.blob(m.records ?? null, flexible);
-  if (!(version >= 12)) if (m.divergingEpoch !== undefined && m.divergingEpoch !== null && differs(m.divergingEpoch, defaultFetchResponseEpochEndOffset())) unsupportedField("FetchResponsePartitionData", "divergingEpoch", version);
-  if (!(version >= 12)) if (m.currentLeader !== undefined && m.currentLeader !== null && differs(m.currentLeader, defaultFetchResponseLeaderIdAndEpoch())) unsupportedField("FetchResponsePartitionData", "currentLeader", version);
-  if (!(version >= 12)) if (m.snapshotId !== undefined && m.snapshotId !== null && differs(m.snapshotId, defaultFetchResponseSnapshotId())) unsupportedField("FetchResponsePartitionData", "snapshotId", version);
-  if (flexible) {
-    const tags: [number, Writer][] = [];
-    if (version >= 12 && m.divergingEpoch !== undefined && m.divergingEpoch !== null && differs(m.divergingEpoch, defaultFetchResponseEpochEndOffset())) {
-      const t = new Writer();
-      encodeFetchResponseEpochEndOffset(t, m.divergingEpoch ?? {}, version);
-      tags.push([0, t]);
-    }
-    if (version >= 12 && m.currentLeader !== undefined && m.currentLeader !== null && differs(m.currentLeader, defaultFetchResponseLeaderIdAndEpoch())) {
-      const t = new Writer();
-      encodeFetchResponseLeaderIdAndEpoch(t, m.currentLeader ?? {}, version);
-      tags.push([1, t]);
-    }
-    if (version >= 12 && m.snapshotId !== undefined && m.snapshotId !== null && differs(m.snapshotId, defaultFetchResponseSnapshotId())) {
-      const t = new Writer();
-      encodeFetchResponseSnapshotId(t, m.snapshotId ?? {}, version);
-      tags.push([2, t]);
-    }
-    w.unsignedVarint(tags.length);
-    for (const [tag, content] of tags) w.tag(tag, content);
-  }
-}
-
-/** Reads FetchResponsePartitionData in `version`. */
-export function decodeFetchResponsePartitionData(r: Reader, version: number): FetchResponsePartitionData {
-  const flexible = version >= 12;
-  const partitionIndex_: number = r.int32();
-  const errorCode_: number = r.int16();
-  const highWatermark_: number = r.int64();
-  const lastStableOffset_: number = r.int64();
-  const logStartOffset_: number = version >= 5 ? r.int64() : -1;
-  let divergingEpoch_: FetchResponseEpochEndOffset = defaultFetchResponseEpochEndOffset();
-  let currentLeader_: FetchResponseLeaderIdAndEpoch = defaultFetchResponseLeaderIdAndEpoch();
-  let snapshotId_: FetchResponseSnapshotId = defaultFetchResponseSnapshotId();
-  const abortedTransactions_: FetchResponseAbortedTransaction[] | null = listOrNull(r, flexible, () => decodeFetchResponseAbortedTransaction(r, version));
-  const preferredReadReplica_: number = version >= 11 ? r.int32() : -1;
-  const records_: Uint8Array | null = r.blobOrNull(flexible);
-  if (flexible) {
-    for (let n = r.unsignedVarint(); n > 0; n--) {
-      const tag = r.unsignedVarint();
-      const size = r.unsignedVarint();
-      const end = r.position + size;
-      if (tag === 0 && version >= 12) divergingEpoch_ = decodeFetchResponseEpochEndOffset(r, version);
-      else if (tag === 1 && version >= 12) currentLeader_ = decodeFetchResponseLeaderIdAndEpoch(r, version);
-      else if (tag === 2 && version >= 12) snapshotId_ = decodeFetchResponseSnapshotId(r, version);
-      else r.take(size);
-      if (r.position !== end) throw r.error(`tag ${tag} of FetchResponsePartitionData takes ${size} bytes, not ${r.position - end + size}`);
-    }
-  }
-  return { partitionIndex: partitionIndex_, errorCode: errorCode_, highWatermark: highWatermark_, lastStableOffset: lastStableOffset_, logStartOffset: logStartOffset_, divergingEpoch: divergingEpoch_, currentLeader: currentLeader_, snapshotId: snapshotId_, abortedTransactions: abortedTransactions_, preferredReadReplica: preferredReadReplica_, records: records_ };
-}
-
-/** Part of FetchResponse, versions 4-18. */
+/** Part of FetchResponse. */
 export interface FetchResponseEpochEndOffset {
   /** int32, versions 12+, default -1. */
   epoch: number;
@@ -519,34 +324,7 @@ export interface FetchResponseEpochEndOffset {
   endOffset: number;
 }
 
-/** Writes FetchResponseEpochEndOffset in `version`. */
-export function encodeFetchResponseEpochEndOffset(w: Writer, m: Input<FetchResponseEpochEndOffset>, version: number): void {
-  const flexible = version >= 12;
-  if (version >= 12) {
-    w.int32(m.epoch ?? -1);
-  }
-  else if (m.epoch !== undefined && m.epoch !== -1) unsupportedField("FetchResponseEpochEndOffset", "epoch", version);
-  if (version >= 12) {
-    w.int64(m.endOffset ?? -1);
-  }
-  else if (m.endOffset !== undefined && m.endOffset !== -1) unsupportedField("FetchResponseEpochEndOffset", "endOffset", version);
-  if (flexible) w.unsignedVarint(0);
-}
-
-/** Reads FetchResponseEpochEndOffset in `version`. */
-export function decodeFetchResponseEpochEndOffset(r: Reader, version: number): FetchResponseEpochEndOffset {
-  const flexible = version >= 12;
-  const epoch_: number = version >= 12 ? r.int32() : -1;
-  const endOffset_: number = version >= 12 ? r.int64() : -1;
-  if (flexible) r.skipTags();
-  return { epoch: epoch_, endOffset: endOffset_ };
-}
-
-function defaultFetchResponseEpochEndOffset(): FetchResponseEpochEndOffset {
-  return { epoch: -1, endOffset: -1 };
-}
-
-/** Part of FetchResponse, versions 4-18. */
+/** Part of FetchResponse. */
 export interface FetchResponseLeaderIdAndEpoch {
   /** int32, versions 12+, default -1. */
   leaderId: number;
@@ -554,34 +332,7 @@ export interface FetchResponseLeaderIdAndEpoch {
   leaderEpoch: number;
 }
 
-/** Writes FetchResponseLeaderIdAndEpoch in `version`. */
-export function encodeFetchResponseLeaderIdAndEpoch(w: Writer, m: Input<FetchResponseLeaderIdAndEpoch>, version: number): void {
-  const flexible = version >= 12;
-  if (version >= 12) {
-    w.int32(m.leaderId ?? -1);
-  }
-  else if (m.leaderId !== undefined && m.leaderId !== -1) unsupportedField("FetchResponseLeaderIdAndEpoch", "leaderId", version);
-  if (version >= 12) {
-    w.int32(m.leaderEpoch ?? -1);
-  }
-  else if (m.leaderEpoch !== undefined && m.leaderEpoch !== -1) unsupportedField("FetchResponseLeaderIdAndEpoch", "leaderEpoch", version);
-  if (flexible) w.unsignedVarint(0);
-}
-
-/** Reads FetchResponseLeaderIdAndEpoch in `version`. */
-export function decodeFetchResponseLeaderIdAndEpoch(r: Reader, version: number): FetchResponseLeaderIdAndEpoch {
-  const flexible = version >= 12;
-  const leaderId_: number = version >= 12 ? r.int32() : -1;
-  const leaderEpoch_: number = version >= 12 ? r.int32() : -1;
-  if (flexible) r.skipTags();
-  return { leaderId: leaderId_, leaderEpoch: leaderEpoch_ };
-}
-
-function defaultFetchResponseLeaderIdAndEpoch(): FetchResponseLeaderIdAndEpoch {
-  return { leaderId: -1, leaderEpoch: -1 };
-}
-
-/** Part of FetchResponse, versions 4-18. */
+/** Part of FetchResponse. */
 export interface FetchResponseSnapshotId {
   /** int64, versions 0+, default -1. */
   endOffset: number;
@@ -589,28 +340,7 @@ export interface FetchResponseSnapshotId {
   epoch: number;
 }
 
-/** Writes FetchResponseSnapshotId in `version`. */
-export function encodeFetchResponseSnapshotId(w: Writer, m: Input<FetchResponseSnapshotId>, version: number): void {
-  const flexible = version >= 12;
-  w.int64(m.endOffset ?? -1);
-  w.int32(m.epoch ?? -1);
-  if (flexible) w.unsignedVarint(0);
-}
-
-/** Reads FetchResponseSnapshotId in `version`. */
-export function decodeFetchResponseSnapshotId(r: Reader, version: number): FetchResponseSnapshotId {
-  const flexible = version >= 12;
-  const endOffset_: number = r.int64();
-  const epoch_: number = r.int32();
-  if (flexible) r.skipTags();
-  return { endOffset: endOffset_, epoch: epoch_ };
-}
-
-function defaultFetchResponseSnapshotId(): FetchResponseSnapshotId {
-  return { endOffset: -1, epoch: -1 };
-}
-
-/** Part of FetchResponse, versions 4-18. */
+/** Part of FetchResponse. */
 export interface FetchResponseAbortedTransaction {
   /** int64, versions 4+. */
   producerId: number;
@@ -618,24 +348,7 @@ export interface FetchResponseAbortedTransaction {
   firstOffset: number;
 }
 
-/** Writes FetchResponseAbortedTransaction in `version`. */
-export function encodeFetchResponseAbortedTransaction(w: Writer, m: Input<FetchResponseAbortedTransaction>, version: number): void {
-  const flexible = version >= 12;
-  w.int64(m.producerId ?? 0);
-  w.int64(m.firstOffset ?? 0);
-  if (flexible) w.unsignedVarint(0);
-}
-
-/** Reads FetchResponseAbortedTransaction in `version`. */
-export function decodeFetchResponseAbortedTransaction(r: Reader, version: number): FetchResponseAbortedTransaction {
-  const flexible = version >= 12;
-  const producerId_: number = r.int64();
-  const firstOffset_: number = r.int64();
-  if (flexible) r.skipTags();
-  return { producerId: producerId_, firstOffset: firstOffset_ };
-}
-
-/** Part of FetchResponse, versions 4-18. */
+/** Part of FetchResponse. */
 export interface FetchResponseNodeEndpoint {
   /** int32, versions 16+. */
   nodeId: number;
@@ -647,41 +360,287 @@ export interface FetchResponseNodeEndpoint {
   rack: string | null;
 }
 
-/** Writes FetchResponseNodeEndpoint in `version`. */
-export function encodeFetchResponseNodeEndpoint(w: Writer, m: Input<FetchResponseNodeEndpoint>, version: number): void {
+/** Writes FetchResponse in `version`. */
+export function encodeFetchResponse(w: Writer, m: Input<FetchResponse>, version: number): void {
+  checkVersion("FetchResponse", version, 4, 18);
   const flexible = version >= 12;
-  if (version >= 16) {
-    w.int32(m.nodeId ?? 0);
+  w.int32(m.throttleTimeMs ?? 0);
+  if (version >= 7) w.int16(m.errorCode ?? 0);
+  if (version >= 7) w.int32(m.sessionId ?? 0);
+  else if ((m.sessionId ?? 0) !== 0) unsupportedField("FetchResponse", "sessionId", version);
+  writeList(w, m.responses ?? [], version, flexible, encodeFetchResponseFetchableTopicResponse);
+  const hasNodeEndpoints = (m.nodeEndpoints?.length ?? 0) > 0;
+  if (hasNodeEndpoints && version < 16) unsupportedField("FetchResponse", "nodeEndpoints", version);
+  if (flexible) {
+    w.unsignedVarint(Number(hasNodeEndpoints));
+    if (hasNodeEndpoints) {
+      const t = new Writer(32);
+      writeList(t, m.nodeEndpoints ?? [], version, flexible, encodeFetchResponseNodeEndpoint);
+      w.tag(0, t);
+    }
   }
-  else if (m.nodeId !== undefined && m.nodeId !== 0) unsupportedField("FetchResponseNodeEndpoint", "nodeId", version);
-  if (version >= 16) {
-    w.text(m.host ?? "", flexible);
-  }
-  else if (m.host !== undefined && m.host !== "") unsupportedField("FetchResponseNodeEndpoint", "host", version);
-  if (version >= 16) {
-    w.int32(m.port ?? 0);
-  }
-  else if (m.port !== undefined && m.port !== 0) unsupportedField("FetchResponseNodeEndpoint", "port", version);
-  if (version >= 16) {
-    w.text(m.rack ?? null, flexible);
-  }
-  else if (m.rack !== undefined && m.rack !== null) unsupportedField("FetchResponseNodeEndpoint", "rack", version);
+}
+
+function encodeFetchResponseFetchableTopicResponse(
+  w: Writer,
+  m: Input<FetchResponseFetchableTopicResponse>,
+  version: number,
+  flexible: boolean,
+): void {
+  if (version <= 12) w.text(m.topic ?? "", flexible);
+  if (version >= 13) w.uuid(m.topicId ?? ZERO_UUID);
+  writeList(w, m.partitions ?? [], version, flexible, encodeFetchResponsePartitionData);
   if (flexible) w.unsignedVarint(0);
 }
 
-/** Reads FetchResponseNodeEndpoint in `version`. */
-export function decodeFetchResponseNodeEndpoint(r: Reader, version: number): FetchResponseNodeEndpoint {
-  const flexible = version >= 12;
-  const nodeId_: number = version >= 16 ? r.int32() : 0;
-  const host_: string = version >= 16 ? r.textField(flexible) : "";
-  const port_: number = version >= 16 ? r.int32() : 0;
-  const rack_: string | null = version >= 16 ? r.textOrNull(flexible) : null;
-  if (flexible) r.skipTags();
-  return { nodeId: nodeId_, host: host_, port: port_, rack: rack_ };
+function encodeFetchResponsePartitionData(
+  w: Writer,
+  m: Input<FetchResponsePartitionData>,
+  version: number,
+  flexible: boolean,
+): void {
+  w.int32(m.partitionIndex ?? 0);
+  w.int16(m.errorCode ?? 0);
+  w.int64(m.highWatermark ?? 0);
+  w.int64(m.lastStableOffset ?? -1);
+  if (version >= 5) w.int64(m.logStartOffset ?? -1);
+  writeList(
+    w,
+    m.abortedTransactions === undefined ? [] : m.abortedTransactions,
+    version,
+    flexible,
+    encodeFetchResponseAbortedTransaction,
+  );
+  if (version >= 11) w.int32(m.preferredReadReplica ?? -1);
+  else if ((m.preferredReadReplica ?? -1) !== -1) {
+    unsupportedField("FetchResponsePartitionData", "preferredReadReplica", version);
+  }
+  w.blob(m.records ?? null, flexible);
+  const hasDivergingEpoch = (m.divergingEpoch?.epoch ?? -1) !== -1 || (m.divergingEpoch?.endOffset ?? -1) !== -1;
+  if (hasDivergingEpoch && version < 12) unsupportedField("FetchResponsePartitionData", "divergingEpoch", version);
+  const hasCurrentLeader = (m.currentLeader?.leaderId ?? -1) !== -1 || (m.currentLeader?.leaderEpoch ?? -1) !== -1;
+  if (hasCurrentLeader && version < 12) unsupportedField("FetchResponsePartitionData", "currentLeader", version);
+  const hasSnapshotId = (m.snapshotId?.endOffset ?? -1) !== -1 || (m.snapshotId?.epoch ?? -1) !== -1;
+  if (hasSnapshotId && version < 12) unsupportedField("FetchResponsePartitionData", "snapshotId", version);
+  if (flexible) {
+    w.unsignedVarint(Number(hasDivergingEpoch) + Number(hasCurrentLeader) + Number(hasSnapshotId));
+    if (hasDivergingEpoch) {
+      const t = new Writer(32);
+      encodeFetchResponseEpochEndOffset(t, m.divergingEpoch ?? {}, version, flexible);
+      w.tag(0, t);
+    }
+    if (hasCurrentLeader) {
+      const t = new Writer(32);
+      encodeFetchResponseLeaderIdAndEpoch(t, m.currentLeader ?? {}, version, flexible);
+      w.tag(1, t);
+    }
+    if (hasSnapshotId) {
+      const t = new Writer(32);
+      encodeFetchResponseSnapshotId(t, m.snapshotId ?? {}, version, flexible);
+      w.tag(2, t);
+    }
+  }
 }
 
-/** Fetch (1) as a client sees it. */
-export const fetchApi: ClientApi<FetchRequest, FetchResponse> = { key: 1, name: "Fetch", minVersion: 4, maxVersion: 18, flexibleFrom: 12, encodeRequest: encodeFetchRequest, decodeResponse: decodeFetchResponse };
+function encodeFetchResponseEpochEndOffset(
+  w: Writer,
+  m: Input<FetchResponseEpochEndOffset>,
+  _version: number,
+  _flexible: boolean,
+): void {
+  w.int32(m.epoch ?? -1);
+  w.int64(m.endOffset ?? -1);
+  w.unsignedVarint(0);
+}
 
-/** Fetch (1) as a broker sees it. */
-export const fetchServerApi: ServerApi<FetchRequest, FetchResponse> = { key: 1, name: "Fetch", minVersion: 4, maxVersion: 18, flexibleFrom: 12, decodeRequest: decodeFetchRequest, encodeResponse: encodeFetchResponse };
+function encodeFetchResponseLeaderIdAndEpoch(
+  w: Writer,
+  m: Input<FetchResponseLeaderIdAndEpoch>,
+  _version: number,
+  _flexible: boolean,
+): void {
+  w.int32(m.leaderId ?? -1);
+  w.int32(m.leaderEpoch ?? -1);
+  w.unsignedVarint(0);
+}
+
+function encodeFetchResponseSnapshotId(
+  w: Writer,
+  m: Input<FetchResponseSnapshotId>,
+  _version: number,
+  _flexible: boolean,
+): void {
+  w.int64(m.endOffset ?? -1);
+  w.int32(m.epoch ?? -1);
+  w.unsignedVarint(0);
+}
+
+function encodeFetchResponseAbortedTransaction(
+  w: Writer,
+  m: Input<FetchResponseAbortedTransaction>,
+  _version: number,
+  flexible: boolean,
+): void {
+  w.int64(m.producerId ?? 0);
+  w.int64(m.firstOffset ?? 0);
+  if (flexible) w.unsignedVarint(0);
+}
+
+function encodeFetchResponseNodeEndpoint(
+  w: Writer,
+  m: Input<FetchResponseNodeEndpoint>,
+  _version: number,
+  _flexible: boolean,
+): void {
+  w.int32(m.nodeId ?? 0);
+  w.text(m.host ?? "", true);
+  w.int32(m.port ?? 0);
+  w.text(m.rack ?? null, true);
+  w.unsignedVarint(0);
+}
+
+/** Reads FetchResponse in `version`. */
+export function decodeFetchResponse(r: Reader, version: number): FetchResponse {
+  checkVersion("FetchResponse", version, 4, 18);
+  const flexible = version >= 12;
+  const m: FetchResponse = {
+    throttleTimeMs: r.int32(),
+    errorCode: version >= 7 ? r.int16() : 0,
+    sessionId: version >= 7 ? r.int32() : 0,
+    responses: readList(r, version, flexible, decodeFetchResponseFetchableTopicResponse),
+    nodeEndpoints: [],
+  };
+  if (flexible) {
+    for (let n = r.unsignedVarint(); n > 0; n--) {
+      const tag = r.unsignedVarint();
+      const end = r.startTag();
+      if (tag === 0 && version >= 16) m.nodeEndpoints = readList(r, version, flexible, decodeFetchResponseNodeEndpoint);
+      else r.position = end;
+      r.endTag(end);
+    }
+  }
+  return m;
+}
+
+function decodeFetchResponseFetchableTopicResponse(
+  r: Reader,
+  version: number,
+  flexible: boolean,
+): FetchResponseFetchableTopicResponse {
+  const m: FetchResponseFetchableTopicResponse = {
+    topic: version <= 12 ? r.textField(flexible) : "",
+    topicId: version >= 13 ? r.uuid() : ZERO_UUID,
+    partitions: readList(r, version, flexible, decodeFetchResponsePartitionData),
+  };
+  if (flexible) r.skipTags();
+  return m;
+}
+
+function decodeFetchResponsePartitionData(r: Reader, version: number, flexible: boolean): FetchResponsePartitionData {
+  const m: FetchResponsePartitionData = {
+    partitionIndex: r.int32(),
+    errorCode: r.int16(),
+    highWatermark: r.int64(),
+    lastStableOffset: r.int64(),
+    logStartOffset: version >= 5 ? r.int64() : -1,
+    divergingEpoch: { epoch: -1, endOffset: -1 },
+    currentLeader: { leaderId: -1, leaderEpoch: -1 },
+    snapshotId: { endOffset: -1, epoch: -1 },
+    abortedTransactions: readListOrNull(r, version, flexible, decodeFetchResponseAbortedTransaction),
+    preferredReadReplica: version >= 11 ? r.int32() : -1,
+    records: r.blobOrNull(flexible),
+  };
+  if (flexible) {
+    for (let n = r.unsignedVarint(); n > 0; n--) {
+      const tag = r.unsignedVarint();
+      const end = r.startTag();
+      if (tag === 0) m.divergingEpoch = decodeFetchResponseEpochEndOffset(r, version, flexible);
+      else if (tag === 1) m.currentLeader = decodeFetchResponseLeaderIdAndEpoch(r, version, flexible);
+      else if (tag === 2) m.snapshotId = decodeFetchResponseSnapshotId(r, version, flexible);
+      else r.position = end;
+      r.endTag(end);
+    }
+  }
+  return m;
+}
+
+function decodeFetchResponseEpochEndOffset(
+  r: Reader,
+  _version: number,
+  _flexible: boolean,
+): FetchResponseEpochEndOffset {
+  const m: FetchResponseEpochEndOffset = {
+    epoch: r.int32(),
+    endOffset: r.int64(),
+  };
+  r.skipTags();
+  return m;
+}
+
+function decodeFetchResponseLeaderIdAndEpoch(
+  r: Reader,
+  _version: number,
+  _flexible: boolean,
+): FetchResponseLeaderIdAndEpoch {
+  const m: FetchResponseLeaderIdAndEpoch = {
+    leaderId: r.int32(),
+    leaderEpoch: r.int32(),
+  };
+  r.skipTags();
+  return m;
+}
+
+function decodeFetchResponseSnapshotId(r: Reader, _version: number, _flexible: boolean): FetchResponseSnapshotId {
+  const m: FetchResponseSnapshotId = {
+    endOffset: r.int64(),
+    epoch: r.int32(),
+  };
+  r.skipTags();
+  return m;
+}
+
+function decodeFetchResponseAbortedTransaction(
+  r: Reader,
+  _version: number,
+  flexible: boolean,
+): FetchResponseAbortedTransaction {
+  const m: FetchResponseAbortedTransaction = {
+    producerId: r.int64(),
+    firstOffset: r.int64(),
+  };
+  if (flexible) r.skipTags();
+  return m;
+}
+
+function decodeFetchResponseNodeEndpoint(r: Reader, _version: number, _flexible: boolean): FetchResponseNodeEndpoint {
+  const m: FetchResponseNodeEndpoint = {
+    nodeId: r.int32(),
+    host: r.textField(true),
+    port: r.int32(),
+    rack: r.textOrNull(true),
+  };
+  r.skipTags();
+  return m;
+}
+
+/** Fetch (1) for a client. */
+export const fetchApi: ClientApi<FetchRequest, FetchResponse> = {
+  key: 1,
+  name: "Fetch",
+  minVersion: 4,
+  maxVersion: 18,
+  flexibleFrom: 12,
+  encodeRequest: encodeFetchRequest,
+  decodeResponse: decodeFetchResponse,
+};
+
+/** Fetch (1) for a broker. */
+export const fetchServerApi: ServerApi<FetchRequest, FetchResponse> = {
+  key: 1,
+  name: "Fetch",
+  minVersion: 4,
+  maxVersion: 18,
+  flexibleFrom: 12,
+  decodeRequest: decodeFetchRequest,
+  encodeResponse: encodeFetchResponse,
+};

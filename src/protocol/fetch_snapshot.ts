@@ -2,11 +2,20 @@
 
 import type { Reader } from "../bytes/reader.ts";
 import { Writer } from "../bytes/writer.ts";
-import { checkVersion, differs, list, unsupportedField, ZERO_UUID, type ClientApi, type Input, type ServerApi } from "./api.ts";
+import {
+  checkVersion,
+  type ClientApi,
+  type Input,
+  NO_BYTES,
+  type ServerApi,
+  unsupportedField,
+  ZERO_UUID,
+} from "./api.ts";
+import { readList, writeList } from "./list.ts";
 
-/** Kafka's FetchSnapshotRequest, versions 0-1. */
+/** FetchSnapshotRequest, API 59, versions 0-1, flexible from 0. */
 export interface FetchSnapshotRequest {
-  /** string, versions 0+, null in versions 0+, default null. */
+  /** string, versions 0+, null in versions 0+, tag 0, default null. */
   clusterId: string | null;
   /** int32, versions 0+, default -1. */
   replicaId: number;
@@ -16,45 +25,7 @@ export interface FetchSnapshotRequest {
   topics: FetchSnapshotRequestTopicSnapshot[];
 }
 
-/** Writes FetchSnapshotRequest in `version`. */
-export function encodeFetchSnapshotRequest(w: Writer, m: Input<FetchSnapshotRequest>, version: number): void {
-  checkVersion("FetchSnapshotRequest", version, 0, 1);
-  w.int32(m.replicaId ?? -1);
-  w.int32(m.maxBytes ?? 2147483647);
-  {
-    const topicsList = m.topics ?? [];
-    w.count(topicsList.length, true);
-    for (const item of topicsList) encodeFetchSnapshotRequestTopicSnapshot(w, item, version);
-  }
-  const tags: [number, Writer][] = [];
-  if (m.clusterId !== undefined && m.clusterId !== null) {
-    const t = new Writer();
-    t.text(m.clusterId ?? null, true);
-    tags.push([0, t]);
-  }
-  w.unsignedVarint(tags.length);
-  for (const [tag, content] of tags) w.tag(tag, content);
-}
-
-/** Reads FetchSnapshotRequest in `version`. */
-export function decodeFetchSnapshotRequest(r: Reader, version: number): FetchSnapshotRequest {
-  checkVersion("FetchSnapshotRequest", version, 0, 1);
-  let clusterId_: string | null = null;
-  const replicaId_: number = r.int32();
-  const maxBytes_: number = r.int32();
-  const topics_: FetchSnapshotRequestTopicSnapshot[] = list(r, true, () => decodeFetchSnapshotRequestTopicSnapshot(r, version));
-  for (let n = r.unsignedVarint(); n > 0; n--) {
-    const tag = r.unsignedVarint();
-    const size = r.unsignedVarint();
-    const end = r.position + size;
-    if (tag === 0) clusterId_ = r.textOrNull(true);
-    else r.take(size);
-    if (r.position !== end) throw r.error(`tag ${tag} of FetchSnapshotRequest takes ${size} bytes, not ${r.position - end + size}`);
-  }
-  return { clusterId: clusterId_, replicaId: replicaId_, maxBytes: maxBytes_, topics: topics_ };
-}
-
-/** Part of FetchSnapshotRequest, versions 0-1. */
+/** Part of FetchSnapshotRequest. */
 export interface FetchSnapshotRequestTopicSnapshot {
   /** string, versions 0+. */
   name: string;
@@ -62,26 +33,7 @@ export interface FetchSnapshotRequestTopicSnapshot {
   partitions: FetchSnapshotRequestPartitionSnapshot[];
 }
 
-/** Writes FetchSnapshotRequestTopicSnapshot in `version`. */
-export function encodeFetchSnapshotRequestTopicSnapshot(w: Writer, m: Input<FetchSnapshotRequestTopicSnapshot>, version: number): void {
-  w.text(m.name ?? "", true);
-  {
-    const partitionsList = m.partitions ?? [];
-    w.count(partitionsList.length, true);
-    for (const item of partitionsList) encodeFetchSnapshotRequestPartitionSnapshot(w, item, version);
-  }
-  w.unsignedVarint(0);
-}
-
-/** Reads FetchSnapshotRequestTopicSnapshot in `version`. */
-export function decodeFetchSnapshotRequestTopicSnapshot(r: Reader, version: number): FetchSnapshotRequestTopicSnapshot {
-  const name_: string = r.textField(true);
-  const partitions_: FetchSnapshotRequestPartitionSnapshot[] = list(r, true, () => decodeFetchSnapshotRequestPartitionSnapshot(r, version));
-  r.skipTags();
-  return { name: name_, partitions: partitions_ };
-}
-
-/** Part of FetchSnapshotRequest, versions 0-1. */
+/** Part of FetchSnapshotRequest. */
 export interface FetchSnapshotRequestPartitionSnapshot {
   /** int32, versions 0+. */
   partition: number;
@@ -91,45 +43,11 @@ export interface FetchSnapshotRequestPartitionSnapshot {
   snapshotId: FetchSnapshotRequestSnapshotId;
   /** int64, versions 0+. */
   position: number;
-  /** uuid, versions 1+. */
+  /** uuid, versions 1+, tag 0. */
   replicaDirectoryId: string;
 }
 
-/** Writes FetchSnapshotRequestPartitionSnapshot in `version`. */
-export function encodeFetchSnapshotRequestPartitionSnapshot(w: Writer, m: Input<FetchSnapshotRequestPartitionSnapshot>, version: number): void {
-  w.int32(m.partition ?? 0);
-  w.int32(m.currentLeaderEpoch ?? 0);
-  encodeFetchSnapshotRequestSnapshotId(w, m.snapshotId ?? {}, version);
-  w.int64(m.position ?? 0);
-  const tags: [number, Writer][] = [];
-  if (version >= 1 && m.replicaDirectoryId !== undefined && m.replicaDirectoryId !== ZERO_UUID) {
-    const t = new Writer();
-    t.uuid(m.replicaDirectoryId ?? ZERO_UUID);
-    tags.push([0, t]);
-  }
-  w.unsignedVarint(tags.length);
-  for (const [tag, content] of tags) w.tag(tag, content);
-}
-
-/** Reads FetchSnapshotRequestPartitionSnapshot in `version`. */
-export function decodeFetchSnapshotRequestPartitionSnapshot(r: Reader, version: number): FetchSnapshotRequestPartitionSnapshot {
-  const partition_: number = r.int32();
-  const currentLeaderEpoch_: number = r.int32();
-  const snapshotId_: FetchSnapshotRequestSnapshotId = decodeFetchSnapshotRequestSnapshotId(r, version);
-  const position_: number = r.int64();
-  let replicaDirectoryId_: string = ZERO_UUID;
-  for (let n = r.unsignedVarint(); n > 0; n--) {
-    const tag = r.unsignedVarint();
-    const size = r.unsignedVarint();
-    const end = r.position + size;
-    if (tag === 0 && version >= 1) replicaDirectoryId_ = r.uuid();
-    else r.take(size);
-    if (r.position !== end) throw r.error(`tag ${tag} of FetchSnapshotRequestPartitionSnapshot takes ${size} bytes, not ${r.position - end + size}`);
-  }
-  return { partition: partition_, currentLeaderEpoch: currentLeaderEpoch_, snapshotId: snapshotId_, position: position_, replicaDirectoryId: replicaDirectoryId_ };
-}
-
-/** Part of FetchSnapshotRequest, versions 0-1. */
+/** Part of FetchSnapshotRequest. */
 export interface FetchSnapshotRequestSnapshotId {
   /** int64, versions 0+. */
   endOffset: number;
@@ -137,26 +55,118 @@ export interface FetchSnapshotRequestSnapshotId {
   epoch: number;
 }
 
-/** Writes FetchSnapshotRequestSnapshotId in `version`. */
-export function encodeFetchSnapshotRequestSnapshotId(w: Writer, m: Input<FetchSnapshotRequestSnapshotId>, version: number): void {
+/** Writes FetchSnapshotRequest in `version`. */
+export function encodeFetchSnapshotRequest(w: Writer, m: Input<FetchSnapshotRequest>, version: number): void {
+  checkVersion("FetchSnapshotRequest", version, 0, 1);
+  w.int32(m.replicaId ?? -1);
+  w.int32(m.maxBytes ?? 2147483647);
+  writeList(w, m.topics ?? [], version, true, encodeFetchSnapshotRequestTopicSnapshot);
+  const hasClusterId = (m.clusterId ?? null) !== null;
+  w.unsignedVarint(Number(hasClusterId));
+  if (hasClusterId) {
+    const t = new Writer(32);
+    t.text(m.clusterId ?? null, true);
+    w.tag(0, t);
+  }
+}
+
+function encodeFetchSnapshotRequestTopicSnapshot(
+  w: Writer,
+  m: Input<FetchSnapshotRequestTopicSnapshot>,
+  version: number,
+): void {
+  w.text(m.name ?? "", true);
+  writeList(w, m.partitions ?? [], version, true, encodeFetchSnapshotRequestPartitionSnapshot);
+  w.unsignedVarint(0);
+}
+
+function encodeFetchSnapshotRequestPartitionSnapshot(
+  w: Writer,
+  m: Input<FetchSnapshotRequestPartitionSnapshot>,
+  version: number,
+): void {
+  w.int32(m.partition ?? 0);
+  w.int32(m.currentLeaderEpoch ?? 0);
+  encodeFetchSnapshotRequestSnapshotId(w, m.snapshotId ?? {}, version);
+  w.int64(m.position ?? 0);
+  const hasReplicaDirectoryId = version >= 1 && (m.replicaDirectoryId ?? ZERO_UUID) !== ZERO_UUID;
+  w.unsignedVarint(Number(hasReplicaDirectoryId));
+  if (hasReplicaDirectoryId) {
+    const t = new Writer(32);
+    t.uuid(m.replicaDirectoryId ?? ZERO_UUID);
+    w.tag(0, t);
+  }
+}
+
+function encodeFetchSnapshotRequestSnapshotId(
+  w: Writer,
+  m: Input<FetchSnapshotRequestSnapshotId>,
+  _version: number,
+): void {
   w.int64(m.endOffset ?? 0);
   w.int32(m.epoch ?? 0);
   w.unsignedVarint(0);
 }
 
-/** Reads FetchSnapshotRequestSnapshotId in `version`. */
-export function decodeFetchSnapshotRequestSnapshotId(r: Reader, version: number): FetchSnapshotRequestSnapshotId {
-  const endOffset_: number = r.int64();
-  const epoch_: number = r.int32();
+/** Reads FetchSnapshotRequest in `version`. */
+export function decodeFetchSnapshotRequest(r: Reader, version: number): FetchSnapshotRequest {
+  checkVersion("FetchSnapshotRequest", version, 0, 1);
+  const m: FetchSnapshotRequest = {
+    clusterId: null,
+    replicaId: r.int32(),
+    maxBytes: r.int32(),
+    topics: readList(r, version, true, decodeFetchSnapshotRequestTopicSnapshot),
+  };
+  for (let n = r.unsignedVarint(); n > 0; n--) {
+    const tag = r.unsignedVarint();
+    const end = r.startTag();
+    if (tag === 0) m.clusterId = r.textOrNull(true);
+    else r.position = end;
+    r.endTag(end);
+  }
+  return m;
+}
+
+function decodeFetchSnapshotRequestTopicSnapshot(r: Reader, version: number): FetchSnapshotRequestTopicSnapshot {
+  const m: FetchSnapshotRequestTopicSnapshot = {
+    name: r.textField(true),
+    partitions: readList(r, version, true, decodeFetchSnapshotRequestPartitionSnapshot),
+  };
   r.skipTags();
-  return { endOffset: endOffset_, epoch: epoch_ };
+  return m;
 }
 
-function defaultFetchSnapshotRequestSnapshotId(): FetchSnapshotRequestSnapshotId {
-  return { endOffset: 0, epoch: 0 };
+function decodeFetchSnapshotRequestPartitionSnapshot(
+  r: Reader,
+  version: number,
+): FetchSnapshotRequestPartitionSnapshot {
+  const m: FetchSnapshotRequestPartitionSnapshot = {
+    partition: r.int32(),
+    currentLeaderEpoch: r.int32(),
+    snapshotId: decodeFetchSnapshotRequestSnapshotId(r, version),
+    position: r.int64(),
+    replicaDirectoryId: ZERO_UUID,
+  };
+  for (let n = r.unsignedVarint(); n > 0; n--) {
+    const tag = r.unsignedVarint();
+    const end = r.startTag();
+    if (tag === 0 && version >= 1) m.replicaDirectoryId = r.uuid();
+    else r.position = end;
+    r.endTag(end);
+  }
+  return m;
 }
 
-/** Kafka's FetchSnapshotResponse, versions 0-1. */
+function decodeFetchSnapshotRequestSnapshotId(r: Reader, _version: number): FetchSnapshotRequestSnapshotId {
+  const m: FetchSnapshotRequestSnapshotId = {
+    endOffset: r.int64(),
+    epoch: r.int32(),
+  };
+  r.skipTags();
+  return m;
+}
+
+/** FetchSnapshotResponse, API 59, versions 0-1, flexible from 0. */
 export interface FetchSnapshotResponse {
   /** int32, versions 0+. */
   throttleTimeMs: number;
@@ -164,54 +174,11 @@ export interface FetchSnapshotResponse {
   errorCode: number;
   /** list of TopicSnapshot, versions 0+. */
   topics: FetchSnapshotResponseTopicSnapshot[];
-  /** list of NodeEndpoint, versions 1+. */
+  /** list of NodeEndpoint, versions 1+, tag 0. */
   nodeEndpoints: FetchSnapshotResponseNodeEndpoint[];
 }
 
-/** Writes FetchSnapshotResponse in `version`. */
-export function encodeFetchSnapshotResponse(w: Writer, m: Input<FetchSnapshotResponse>, version: number): void {
-  checkVersion("FetchSnapshotResponse", version, 0, 1);
-  w.int32(m.throttleTimeMs ?? 0);
-  w.int16(m.errorCode ?? 0);
-  {
-    const topicsList = m.topics ?? [];
-    w.count(topicsList.length, true);
-    for (const item of topicsList) encodeFetchSnapshotResponseTopicSnapshot(w, item, version);
-  }
-  if (!(version >= 1)) if (m.nodeEndpoints !== undefined && m.nodeEndpoints !== null && m.nodeEndpoints.length > 0) unsupportedField("FetchSnapshotResponse", "nodeEndpoints", version);
-  const tags: [number, Writer][] = [];
-  if (version >= 1 && m.nodeEndpoints !== undefined && m.nodeEndpoints !== null && m.nodeEndpoints.length > 0) {
-    const t = new Writer();
-    {
-      const nodeEndpointsList = m.nodeEndpoints ?? [];
-      t.count(nodeEndpointsList.length, true);
-      for (const item of nodeEndpointsList) encodeFetchSnapshotResponseNodeEndpoint(t, item, version);
-    }
-    tags.push([0, t]);
-  }
-  w.unsignedVarint(tags.length);
-  for (const [tag, content] of tags) w.tag(tag, content);
-}
-
-/** Reads FetchSnapshotResponse in `version`. */
-export function decodeFetchSnapshotResponse(r: Reader, version: number): FetchSnapshotResponse {
-  checkVersion("FetchSnapshotResponse", version, 0, 1);
-  const throttleTimeMs_: number = r.int32();
-  const errorCode_: number = r.int16();
-  const topics_: FetchSnapshotResponseTopicSnapshot[] = list(r, true, () => decodeFetchSnapshotResponseTopicSnapshot(r, version));
-  let nodeEndpoints_: FetchSnapshotResponseNodeEndpoint[] = [];
-  for (let n = r.unsignedVarint(); n > 0; n--) {
-    const tag = r.unsignedVarint();
-    const size = r.unsignedVarint();
-    const end = r.position + size;
-    if (tag === 0 && version >= 1) nodeEndpoints_ = list(r, true, () => decodeFetchSnapshotResponseNodeEndpoint(r, version));
-    else r.take(size);
-    if (r.position !== end) throw r.error(`tag ${tag} of FetchSnapshotResponse takes ${size} bytes, not ${r.position - end + size}`);
-  }
-  return { throttleTimeMs: throttleTimeMs_, errorCode: errorCode_, topics: topics_, nodeEndpoints: nodeEndpoints_ };
-}
-
-/** Part of FetchSnapshotResponse, versions 0-1. */
+/** Part of FetchSnapshotResponse. */
 export interface FetchSnapshotResponseTopicSnapshot {
   /** string, versions 0+. */
   name: string;
@@ -219,26 +186,7 @@ export interface FetchSnapshotResponseTopicSnapshot {
   partitions: FetchSnapshotResponsePartitionSnapshot[];
 }
 
-/** Writes FetchSnapshotResponseTopicSnapshot in `version`. */
-export function encodeFetchSnapshotResponseTopicSnapshot(w: Writer, m: Input<FetchSnapshotResponseTopicSnapshot>, version: number): void {
-  w.text(m.name ?? "", true);
-  {
-    const partitionsList = m.partitions ?? [];
-    w.count(partitionsList.length, true);
-    for (const item of partitionsList) encodeFetchSnapshotResponsePartitionSnapshot(w, item, version);
-  }
-  w.unsignedVarint(0);
-}
-
-/** Reads FetchSnapshotResponseTopicSnapshot in `version`. */
-export function decodeFetchSnapshotResponseTopicSnapshot(r: Reader, version: number): FetchSnapshotResponseTopicSnapshot {
-  const name_: string = r.textField(true);
-  const partitions_: FetchSnapshotResponsePartitionSnapshot[] = list(r, true, () => decodeFetchSnapshotResponsePartitionSnapshot(r, version));
-  r.skipTags();
-  return { name: name_, partitions: partitions_ };
-}
-
-/** Part of FetchSnapshotResponse, versions 0-1. */
+/** Part of FetchSnapshotResponse. */
 export interface FetchSnapshotResponsePartitionSnapshot {
   /** int32, versions 0+. */
   index: number;
@@ -246,55 +194,17 @@ export interface FetchSnapshotResponsePartitionSnapshot {
   errorCode: number;
   /** SnapshotId, versions 0+. */
   snapshotId: FetchSnapshotResponseSnapshotId;
-  /** LeaderIdAndEpoch, versions 0+. */
+  /** LeaderIdAndEpoch, versions 0+, tag 0. */
   currentLeader: FetchSnapshotResponseLeaderIdAndEpoch;
   /** int64, versions 0+. */
   size: number;
   /** int64, versions 0+. */
   position: number;
   /** records, versions 0+. */
-  unalignedRecords: Uint8Array | null;
+  unalignedRecords: Uint8Array;
 }
 
-/** Writes FetchSnapshotResponsePartitionSnapshot in `version`. */
-export function encodeFetchSnapshotResponsePartitionSnapshot(w: Writer, m: Input<FetchSnapshotResponsePartitionSnapshot>, version: number): void {
-  w.int32(m.index ?? 0);
-  w.int16(m.errorCode ?? 0);
-  encodeFetchSnapshotResponseSnapshotId(w, m.snapshotId ?? {}, version);
-  w.int64(m.size ?? 0);
-  w.int64(m.position ?? 0);
-  w.blob(m.unalignedRecords ?? null, true);
-  const tags: [number, Writer][] = [];
-  if (m.currentLeader !== undefined && m.currentLeader !== null && differs(m.currentLeader, defaultFetchSnapshotResponseLeaderIdAndEpoch())) {
-    const t = new Writer();
-    encodeFetchSnapshotResponseLeaderIdAndEpoch(t, m.currentLeader ?? {}, version);
-    tags.push([0, t]);
-  }
-  w.unsignedVarint(tags.length);
-  for (const [tag, content] of tags) w.tag(tag, content);
-}
-
-/** Reads FetchSnapshotResponsePartitionSnapshot in `version`. */
-export function decodeFetchSnapshotResponsePartitionSnapshot(r: Reader, version: number): FetchSnapshotResponsePartitionSnapshot {
-  const index_: number = r.int32();
-  const errorCode_: number = r.int16();
-  const snapshotId_: FetchSnapshotResponseSnapshotId = decodeFetchSnapshotResponseSnapshotId(r, version);
-  let currentLeader_: FetchSnapshotResponseLeaderIdAndEpoch = defaultFetchSnapshotResponseLeaderIdAndEpoch();
-  const size_: number = r.int64();
-  const position_: number = r.int64();
-  const unalignedRecords_: Uint8Array | null = r.blobOrNull(true);
-  for (let n = r.unsignedVarint(); n > 0; n--) {
-    const tag = r.unsignedVarint();
-    const size = r.unsignedVarint();
-    const end = r.position + size;
-    if (tag === 0) currentLeader_ = decodeFetchSnapshotResponseLeaderIdAndEpoch(r, version);
-    else r.take(size);
-    if (r.position !== end) throw r.error(`tag ${tag} of FetchSnapshotResponsePartitionSnapshot takes ${size} bytes, not ${r.position - end + size}`);
-  }
-  return { index: index_, errorCode: errorCode_, snapshotId: snapshotId_, currentLeader: currentLeader_, size: size_, position: position_, unalignedRecords: unalignedRecords_ };
-}
-
-/** Part of FetchSnapshotResponse, versions 0-1. */
+/** Part of FetchSnapshotResponse. */
 export interface FetchSnapshotResponseSnapshotId {
   /** int64, versions 0+. */
   endOffset: number;
@@ -302,26 +212,7 @@ export interface FetchSnapshotResponseSnapshotId {
   epoch: number;
 }
 
-/** Writes FetchSnapshotResponseSnapshotId in `version`. */
-export function encodeFetchSnapshotResponseSnapshotId(w: Writer, m: Input<FetchSnapshotResponseSnapshotId>, version: number): void {
-  w.int64(m.endOffset ?? 0);
-  w.int32(m.epoch ?? 0);
-  w.unsignedVarint(0);
-}
-
-/** Reads FetchSnapshotResponseSnapshotId in `version`. */
-export function decodeFetchSnapshotResponseSnapshotId(r: Reader, version: number): FetchSnapshotResponseSnapshotId {
-  const endOffset_: number = r.int64();
-  const epoch_: number = r.int32();
-  r.skipTags();
-  return { endOffset: endOffset_, epoch: epoch_ };
-}
-
-function defaultFetchSnapshotResponseSnapshotId(): FetchSnapshotResponseSnapshotId {
-  return { endOffset: 0, epoch: 0 };
-}
-
-/** Part of FetchSnapshotResponse, versions 0-1. */
+/** Part of FetchSnapshotResponse. */
 export interface FetchSnapshotResponseLeaderIdAndEpoch {
   /** int32, versions 0+. */
   leaderId: number;
@@ -329,26 +220,7 @@ export interface FetchSnapshotResponseLeaderIdAndEpoch {
   leaderEpoch: number;
 }
 
-/** Writes FetchSnapshotResponseLeaderIdAndEpoch in `version`. */
-export function encodeFetchSnapshotResponseLeaderIdAndEpoch(w: Writer, m: Input<FetchSnapshotResponseLeaderIdAndEpoch>, version: number): void {
-  w.int32(m.leaderId ?? 0);
-  w.int32(m.leaderEpoch ?? 0);
-  w.unsignedVarint(0);
-}
-
-/** Reads FetchSnapshotResponseLeaderIdAndEpoch in `version`. */
-export function decodeFetchSnapshotResponseLeaderIdAndEpoch(r: Reader, version: number): FetchSnapshotResponseLeaderIdAndEpoch {
-  const leaderId_: number = r.int32();
-  const leaderEpoch_: number = r.int32();
-  r.skipTags();
-  return { leaderId: leaderId_, leaderEpoch: leaderEpoch_ };
-}
-
-function defaultFetchSnapshotResponseLeaderIdAndEpoch(): FetchSnapshotResponseLeaderIdAndEpoch {
-  return { leaderId: 0, leaderEpoch: 0 };
-}
-
-/** Part of FetchSnapshotResponse, versions 0-1. */
+/** Part of FetchSnapshotResponse. */
 export interface FetchSnapshotResponseNodeEndpoint {
   /** int32, versions 1+. */
   nodeId: number;
@@ -358,34 +230,188 @@ export interface FetchSnapshotResponseNodeEndpoint {
   port: number;
 }
 
-/** Writes FetchSnapshotResponseNodeEndpoint in `version`. */
-export function encodeFetchSnapshotResponseNodeEndpoint(w: Writer, m: Input<FetchSnapshotResponseNodeEndpoint>, version: number): void {
-  if (version >= 1) {
-    w.int32(m.nodeId ?? 0);
+/** Writes FetchSnapshotResponse in `version`. */
+export function encodeFetchSnapshotResponse(w: Writer, m: Input<FetchSnapshotResponse>, version: number): void {
+  checkVersion("FetchSnapshotResponse", version, 0, 1);
+  w.int32(m.throttleTimeMs ?? 0);
+  w.int16(m.errorCode ?? 0);
+  writeList(w, m.topics ?? [], version, true, encodeFetchSnapshotResponseTopicSnapshot);
+  const hasNodeEndpoints = (m.nodeEndpoints?.length ?? 0) > 0;
+  if (hasNodeEndpoints && version < 1) unsupportedField("FetchSnapshotResponse", "nodeEndpoints", version);
+  w.unsignedVarint(Number(hasNodeEndpoints));
+  if (hasNodeEndpoints) {
+    const t = new Writer(32);
+    writeList(t, m.nodeEndpoints ?? [], version, true, encodeFetchSnapshotResponseNodeEndpoint);
+    w.tag(0, t);
   }
-  else if (m.nodeId !== undefined && m.nodeId !== 0) unsupportedField("FetchSnapshotResponseNodeEndpoint", "nodeId", version);
-  if (version >= 1) {
-    w.text(m.host ?? "", true);
-  }
-  else if (m.host !== undefined && m.host !== "") unsupportedField("FetchSnapshotResponseNodeEndpoint", "host", version);
-  if (version >= 1) {
-    w.uint16(m.port ?? 0);
-  }
-  else if (m.port !== undefined && m.port !== 0) unsupportedField("FetchSnapshotResponseNodeEndpoint", "port", version);
+}
+
+function encodeFetchSnapshotResponseTopicSnapshot(
+  w: Writer,
+  m: Input<FetchSnapshotResponseTopicSnapshot>,
+  version: number,
+): void {
+  w.text(m.name ?? "", true);
+  writeList(w, m.partitions ?? [], version, true, encodeFetchSnapshotResponsePartitionSnapshot);
   w.unsignedVarint(0);
 }
 
-/** Reads FetchSnapshotResponseNodeEndpoint in `version`. */
-export function decodeFetchSnapshotResponseNodeEndpoint(r: Reader, version: number): FetchSnapshotResponseNodeEndpoint {
-  const nodeId_: number = version >= 1 ? r.int32() : 0;
-  const host_: string = version >= 1 ? r.textField(true) : "";
-  const port_: number = version >= 1 ? r.uint16() : 0;
-  r.skipTags();
-  return { nodeId: nodeId_, host: host_, port: port_ };
+function encodeFetchSnapshotResponsePartitionSnapshot(
+  w: Writer,
+  m: Input<FetchSnapshotResponsePartitionSnapshot>,
+  version: number,
+): void {
+  w.int32(m.index ?? 0);
+  w.int16(m.errorCode ?? 0);
+  encodeFetchSnapshotResponseSnapshotId(w, m.snapshotId ?? {}, version);
+  w.int64(m.size ?? 0);
+  w.int64(m.position ?? 0);
+  w.blob(m.unalignedRecords ?? NO_BYTES, true);
+  const hasCurrentLeader = (m.currentLeader?.leaderId ?? 0) !== 0 || (m.currentLeader?.leaderEpoch ?? 0) !== 0;
+  w.unsignedVarint(Number(hasCurrentLeader));
+  if (hasCurrentLeader) {
+    const t = new Writer(32);
+    encodeFetchSnapshotResponseLeaderIdAndEpoch(t, m.currentLeader ?? {}, version);
+    w.tag(0, t);
+  }
 }
 
-/** FetchSnapshot (59) as a client sees it. */
-export const fetchSnapshotApi: ClientApi<FetchSnapshotRequest, FetchSnapshotResponse> = { key: 59, name: "FetchSnapshot", minVersion: 0, maxVersion: 1, flexibleFrom: 0, encodeRequest: encodeFetchSnapshotRequest, decodeResponse: decodeFetchSnapshotResponse };
+function encodeFetchSnapshotResponseSnapshotId(
+  w: Writer,
+  m: Input<FetchSnapshotResponseSnapshotId>,
+  _version: number,
+): void {
+  w.int64(m.endOffset ?? 0);
+  w.int32(m.epoch ?? 0);
+  w.unsignedVarint(0);
+}
 
-/** FetchSnapshot (59) as a broker sees it. */
-export const fetchSnapshotServerApi: ServerApi<FetchSnapshotRequest, FetchSnapshotResponse> = { key: 59, name: "FetchSnapshot", minVersion: 0, maxVersion: 1, flexibleFrom: 0, decodeRequest: decodeFetchSnapshotRequest, encodeResponse: encodeFetchSnapshotResponse };
+function encodeFetchSnapshotResponseLeaderIdAndEpoch(
+  w: Writer,
+  m: Input<FetchSnapshotResponseLeaderIdAndEpoch>,
+  _version: number,
+): void {
+  w.int32(m.leaderId ?? 0);
+  w.int32(m.leaderEpoch ?? 0);
+  w.unsignedVarint(0);
+}
+
+function encodeFetchSnapshotResponseNodeEndpoint(
+  w: Writer,
+  m: Input<FetchSnapshotResponseNodeEndpoint>,
+  _version: number,
+): void {
+  w.int32(m.nodeId ?? 0);
+  w.text(m.host ?? "", true);
+  w.uint16(m.port ?? 0);
+  w.unsignedVarint(0);
+}
+
+/** Reads FetchSnapshotResponse in `version`. */
+export function decodeFetchSnapshotResponse(r: Reader, version: number): FetchSnapshotResponse {
+  checkVersion("FetchSnapshotResponse", version, 0, 1);
+  const m: FetchSnapshotResponse = {
+    throttleTimeMs: r.int32(),
+    errorCode: r.int16(),
+    topics: readList(r, version, true, decodeFetchSnapshotResponseTopicSnapshot),
+    nodeEndpoints: [],
+  };
+  for (let n = r.unsignedVarint(); n > 0; n--) {
+    const tag = r.unsignedVarint();
+    const end = r.startTag();
+    if (tag === 0 && version >= 1) m.nodeEndpoints = readList(
+      r,
+      version,
+      true,
+      decodeFetchSnapshotResponseNodeEndpoint,
+    );
+    else r.position = end;
+    r.endTag(end);
+  }
+  return m;
+}
+
+function decodeFetchSnapshotResponseTopicSnapshot(r: Reader, version: number): FetchSnapshotResponseTopicSnapshot {
+  const m: FetchSnapshotResponseTopicSnapshot = {
+    name: r.textField(true),
+    partitions: readList(r, version, true, decodeFetchSnapshotResponsePartitionSnapshot),
+  };
+  r.skipTags();
+  return m;
+}
+
+function decodeFetchSnapshotResponsePartitionSnapshot(
+  r: Reader,
+  version: number,
+): FetchSnapshotResponsePartitionSnapshot {
+  const m: FetchSnapshotResponsePartitionSnapshot = {
+    index: r.int32(),
+    errorCode: r.int16(),
+    snapshotId: decodeFetchSnapshotResponseSnapshotId(r, version),
+    currentLeader: { leaderId: 0, leaderEpoch: 0 },
+    size: r.int64(),
+    position: r.int64(),
+    unalignedRecords: r.blob(true),
+  };
+  for (let n = r.unsignedVarint(); n > 0; n--) {
+    const tag = r.unsignedVarint();
+    const end = r.startTag();
+    if (tag === 0) m.currentLeader = decodeFetchSnapshotResponseLeaderIdAndEpoch(r, version);
+    else r.position = end;
+    r.endTag(end);
+  }
+  return m;
+}
+
+function decodeFetchSnapshotResponseSnapshotId(r: Reader, _version: number): FetchSnapshotResponseSnapshotId {
+  const m: FetchSnapshotResponseSnapshotId = {
+    endOffset: r.int64(),
+    epoch: r.int32(),
+  };
+  r.skipTags();
+  return m;
+}
+
+function decodeFetchSnapshotResponseLeaderIdAndEpoch(
+  r: Reader,
+  _version: number,
+): FetchSnapshotResponseLeaderIdAndEpoch {
+  const m: FetchSnapshotResponseLeaderIdAndEpoch = {
+    leaderId: r.int32(),
+    leaderEpoch: r.int32(),
+  };
+  r.skipTags();
+  return m;
+}
+
+function decodeFetchSnapshotResponseNodeEndpoint(r: Reader, _version: number): FetchSnapshotResponseNodeEndpoint {
+  const m: FetchSnapshotResponseNodeEndpoint = {
+    nodeId: r.int32(),
+    host: r.textField(true),
+    port: r.uint16(),
+  };
+  r.skipTags();
+  return m;
+}
+
+/** FetchSnapshot (59) for a client. */
+export const fetchSnapshotApi: ClientApi<FetchSnapshotRequest, FetchSnapshotResponse> = {
+  key: 59,
+  name: "FetchSnapshot",
+  minVersion: 0,
+  maxVersion: 1,
+  flexibleFrom: 0,
+  encodeRequest: encodeFetchSnapshotRequest,
+  decodeResponse: decodeFetchSnapshotResponse,
+};
+
+/** FetchSnapshot (59) for a broker. */
+export const fetchSnapshotServerApi: ServerApi<FetchSnapshotRequest, FetchSnapshotResponse> = {
+  key: 59,
+  name: "FetchSnapshot",
+  minVersion: 0,
+  maxVersion: 1,
+  flexibleFrom: 0,
+  decodeRequest: decodeFetchSnapshotRequest,
+  encodeResponse: encodeFetchSnapshotResponse,
+};

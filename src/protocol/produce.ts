@@ -2,9 +2,10 @@
 
 import type { Reader } from "../bytes/reader.ts";
 import { Writer } from "../bytes/writer.ts";
-import { checkVersion, differs, list, unsupportedField, ZERO_UUID, type ClientApi, type Input, type ServerApi } from "./api.ts";
+import { checkVersion, type ClientApi, type Input, type ServerApi, unsupportedField, ZERO_UUID } from "./api.ts";
+import { readList, writeList } from "./list.ts";
 
-/** Kafka's ProduceRequest, versions 3-13. */
+/** ProduceRequest, API 0, versions 3-13, flexible from 9. */
 export interface ProduceRequest {
   /** string, versions 3+, null in versions 3+, default null. */
   transactionalId: string | null;
@@ -16,34 +17,7 @@ export interface ProduceRequest {
   topicData: ProduceRequestTopicProduceData[];
 }
 
-/** Writes ProduceRequest in `version`. */
-export function encodeProduceRequest(w: Writer, m: Input<ProduceRequest>, version: number): void {
-  checkVersion("ProduceRequest", version, 3, 13);
-  const flexible = version >= 9;
-  w.text(m.transactionalId ?? null, flexible);
-  w.int16(m.acks ?? 0);
-  w.int32(m.timeoutMs ?? 0);
-  {
-    const topicDataList = m.topicData ?? [];
-    w.count(topicDataList.length, flexible);
-    for (const item of topicDataList) encodeProduceRequestTopicProduceData(w, item, version);
-  }
-  if (flexible) w.unsignedVarint(0);
-}
-
-/** Reads ProduceRequest in `version`. */
-export function decodeProduceRequest(r: Reader, version: number): ProduceRequest {
-  checkVersion("ProduceRequest", version, 3, 13);
-  const flexible = version >= 9;
-  const transactionalId_: string | null = r.textOrNull(flexible);
-  const acks_: number = r.int16();
-  const timeoutMs_: number = r.int32();
-  const topicData_: ProduceRequestTopicProduceData[] = list(r, flexible, () => decodeProduceRequestTopicProduceData(r, version));
-  if (flexible) r.skipTags();
-  return { transactionalId: transactionalId_, acks: acks_, timeoutMs: timeoutMs_, topicData: topicData_ };
-}
-
-/** Part of ProduceRequest, versions 3-13. */
+/** Part of ProduceRequest. */
 export interface ProduceRequestTopicProduceData {
   /** string, versions 0-12. */
   name: string;
@@ -53,34 +27,7 @@ export interface ProduceRequestTopicProduceData {
   partitionData: ProduceRequestPartitionProduceData[];
 }
 
-/** Writes ProduceRequestTopicProduceData in `version`. */
-export function encodeProduceRequestTopicProduceData(w: Writer, m: Input<ProduceRequestTopicProduceData>, version: number): void {
-  const flexible = version >= 9;
-  if (version <= 12) {
-    w.text(m.name ?? "", flexible);
-  }
-  if (version >= 13) {
-    w.uuid(m.topicId ?? ZERO_UUID);
-  }
-  {
-    const partitionDataList = m.partitionData ?? [];
-    w.count(partitionDataList.length, flexible);
-    for (const item of partitionDataList) encodeProduceRequestPartitionProduceData(w, item, version);
-  }
-  if (flexible) w.unsignedVarint(0);
-}
-
-/** Reads ProduceRequestTopicProduceData in `version`. */
-export function decodeProduceRequestTopicProduceData(r: Reader, version: number): ProduceRequestTopicProduceData {
-  const flexible = version >= 9;
-  const name_: string = version <= 12 ? r.textField(flexible) : "";
-  const topicId_: string = version >= 13 ? r.uuid() : ZERO_UUID;
-  const partitionData_: ProduceRequestPartitionProduceData[] = list(r, flexible, () => decodeProduceRequestPartitionProduceData(r, version));
-  if (flexible) r.skipTags();
-  return { name: name_, topicId: topicId_, partitionData: partitionData_ };
-}
-
-/** Part of ProduceRequest, versions 3-13. */
+/** Part of ProduceRequest. */
 export interface ProduceRequestPartitionProduceData {
   /** int32, versions 0+. */
   index: number;
@@ -88,81 +35,92 @@ export interface ProduceRequestPartitionProduceData {
   records: Uint8Array | null;
 }
 
-/** Writes ProduceRequestPartitionProduceData in `version`. */
-export function encodeProduceRequestPartitionProduceData(w: Writer, m: Input<ProduceRequestPartitionProduceData>, version: number): void {
+/** Writes ProduceRequest in `version`. */
+export function encodeProduceRequest(w: Writer, m: Input<ProduceRequest>, version: number): void {
+  checkVersion("ProduceRequest", version, 3, 13);
   const flexible = version >= 9;
+  w.text(m.transactionalId ?? null, flexible);
+  w.int16(m.acks ?? 0);
+  w.int32(m.timeoutMs ?? 0);
+  writeList(w, m.topicData ?? [], version, flexible, encodeProduceRequestTopicProduceData);
+  if (flexible) w.unsignedVarint(0);
+}
+
+function encodeProduceRequestTopicProduceData(
+  w: Writer,
+  m: Input<ProduceRequestTopicProduceData>,
+  version: number,
+  flexible: boolean,
+): void {
+  if (version <= 12) w.text(m.name ?? "", flexible);
+  if (version >= 13) w.uuid(m.topicId ?? ZERO_UUID);
+  writeList(w, m.partitionData ?? [], version, flexible, encodeProduceRequestPartitionProduceData);
+  if (flexible) w.unsignedVarint(0);
+}
+
+function encodeProduceRequestPartitionProduceData(
+  w: Writer,
+  m: Input<ProduceRequestPartitionProduceData>,
+  _version: number,
+  flexible: boolean,
+): void {
   w.int32(m.index ?? 0);
   w.blob(m.records ?? null, flexible);
   if (flexible) w.unsignedVarint(0);
 }
 
-/** Reads ProduceRequestPartitionProduceData in `version`. */
-export function decodeProduceRequestPartitionProduceData(r: Reader, version: number): ProduceRequestPartitionProduceData {
+/** Reads ProduceRequest in `version`. */
+export function decodeProduceRequest(r: Reader, version: number): ProduceRequest {
+  checkVersion("ProduceRequest", version, 3, 13);
   const flexible = version >= 9;
-  const index_: number = r.int32();
-  const records_: Uint8Array | null = r.blobOrNull(flexible);
+  const m: ProduceRequest = {
+    transactionalId: r.textOrNull(flexible),
+    acks: r.int16(),
+    timeoutMs: r.int32(),
+    topicData: readList(r, version, flexible, decodeProduceRequestTopicProduceData),
+  };
   if (flexible) r.skipTags();
-  return { index: index_, records: records_ };
+  return m;
 }
 
-/** Kafka's ProduceResponse, versions 3-13. */
+function decodeProduceRequestTopicProduceData(
+  r: Reader,
+  version: number,
+  flexible: boolean,
+): ProduceRequestTopicProduceData {
+  const m: ProduceRequestTopicProduceData = {
+    name: version <= 12 ? r.textField(flexible) : "",
+    topicId: version >= 13 ? r.uuid() : ZERO_UUID,
+    partitionData: readList(r, version, flexible, decodeProduceRequestPartitionProduceData),
+  };
+  if (flexible) r.skipTags();
+  return m;
+}
+
+function decodeProduceRequestPartitionProduceData(
+  r: Reader,
+  _version: number,
+  flexible: boolean,
+): ProduceRequestPartitionProduceData {
+  const m: ProduceRequestPartitionProduceData = {
+    index: r.int32(),
+    records: r.blobOrNull(flexible),
+  };
+  if (flexible) r.skipTags();
+  return m;
+}
+
+/** ProduceResponse, API 0, versions 3-13, flexible from 9. */
 export interface ProduceResponse {
   /** list of TopicProduceResponse, versions 0+. */
   responses: ProduceResponseTopicProduceResponse[];
   /** int32, versions 1+, default 0. */
   throttleTimeMs: number;
-  /** list of NodeEndpoint, versions 10+. */
+  /** list of NodeEndpoint, versions 10+, tag 0. */
   nodeEndpoints: ProduceResponseNodeEndpoint[];
 }
 
-/** Writes ProduceResponse in `version`. */
-export function encodeProduceResponse(w: Writer, m: Input<ProduceResponse>, version: number): void {
-  checkVersion("ProduceResponse", version, 3, 13);
-  const flexible = version >= 9;
-  {
-    const responsesList = m.responses ?? [];
-    w.count(responsesList.length, flexible);
-    for (const item of responsesList) encodeProduceResponseTopicProduceResponse(w, item, version);
-  }
-  w.int32(m.throttleTimeMs ?? 0);
-  if (!(version >= 10)) if (m.nodeEndpoints !== undefined && m.nodeEndpoints !== null && m.nodeEndpoints.length > 0) unsupportedField("ProduceResponse", "nodeEndpoints", version);
-  if (flexible) {
-    const tags: [number, Writer][] = [];
-    if (version >= 10 && m.nodeEndpoints !== undefined && m.nodeEndpoints !== null && m.nodeEndpoints.length > 0) {
-      const t = new Writer();
-      {
-        const nodeEndpointsList = m.nodeEndpoints ?? [];
-        t.count(nodeEndpointsList.length, flexible);
-        for (const item of nodeEndpointsList) encodeProduceResponseNodeEndpoint(t, item, version);
-      }
-      tags.push([0, t]);
-    }
-    w.unsignedVarint(tags.length);
-    for (const [tag, content] of tags) w.tag(tag, content);
-  }
-}
-
-/** Reads ProduceResponse in `version`. */
-export function decodeProduceResponse(r: Reader, version: number): ProduceResponse {
-  checkVersion("ProduceResponse", version, 3, 13);
-  const flexible = version >= 9;
-  const responses_: ProduceResponseTopicProduceResponse[] = list(r, flexible, () => decodeProduceResponseTopicProduceResponse(r, version));
-  const throttleTimeMs_: number = r.int32();
-  let nodeEndpoints_: ProduceResponseNodeEndpoint[] = [];
-  if (flexible) {
-    for (let n = r.unsignedVarint(); n > 0; n--) {
-      const tag = r.unsignedVarint();
-      const size = r.unsignedVarint();
-      const end = r.position + size;
-      if (tag === 0 && version >= 10) nodeEndpoints_ = list(r, flexible, () => decodeProduceResponseNodeEndpoint(r, version));
-      else r.take(size);
-      if (r.position !== end) throw r.error(`tag ${tag} of ProduceResponse takes ${size} bytes, not ${r.position - end + size}`);
-    }
-  }
-  return { responses: responses_, throttleTimeMs: throttleTimeMs_, nodeEndpoints: nodeEndpoints_ };
-}
-
-/** Part of ProduceResponse, versions 3-13. */
+/** Part of ProduceResponse. */
 export interface ProduceResponseTopicProduceResponse {
   /** string, versions 0-12. */
   name: string;
@@ -172,34 +130,7 @@ export interface ProduceResponseTopicProduceResponse {
   partitionResponses: ProduceResponsePartitionProduceResponse[];
 }
 
-/** Writes ProduceResponseTopicProduceResponse in `version`. */
-export function encodeProduceResponseTopicProduceResponse(w: Writer, m: Input<ProduceResponseTopicProduceResponse>, version: number): void {
-  const flexible = version >= 9;
-  if (version <= 12) {
-    w.text(m.name ?? "", flexible);
-  }
-  if (version >= 13) {
-    w.uuid(m.topicId ?? ZERO_UUID);
-  }
-  {
-    const partitionResponsesList = m.partitionResponses ?? [];
-    w.count(partitionResponsesList.length, flexible);
-    for (const item of partitionResponsesList) encodeProduceResponsePartitionProduceResponse(w, item, version);
-  }
-  if (flexible) w.unsignedVarint(0);
-}
-
-/** Reads ProduceResponseTopicProduceResponse in `version`. */
-export function decodeProduceResponseTopicProduceResponse(r: Reader, version: number): ProduceResponseTopicProduceResponse {
-  const flexible = version >= 9;
-  const name_: string = version <= 12 ? r.textField(flexible) : "";
-  const topicId_: string = version >= 13 ? r.uuid() : ZERO_UUID;
-  const partitionResponses_: ProduceResponsePartitionProduceResponse[] = list(r, flexible, () => decodeProduceResponsePartitionProduceResponse(r, version));
-  if (flexible) r.skipTags();
-  return { name: name_, topicId: topicId_, partitionResponses: partitionResponses_ };
-}
-
-/** Part of ProduceResponse, versions 3-13. */
+/** Part of ProduceResponse. */
 export interface ProduceResponsePartitionProduceResponse {
   /** int32, versions 0+. */
   index: number;
@@ -215,68 +146,11 @@ export interface ProduceResponsePartitionProduceResponse {
   recordErrors: ProduceResponseBatchIndexAndErrorMessage[];
   /** string, versions 8+, null in versions 8+, default null. */
   errorMessage: string | null;
-  /** LeaderIdAndEpoch, versions 10+. */
+  /** LeaderIdAndEpoch, versions 10+, tag 0. */
   currentLeader: ProduceResponseLeaderIdAndEpoch;
 }
 
-/** Writes ProduceResponsePartitionProduceResponse in `version`. */
-export function encodeProduceResponsePartitionProduceResponse(w: Writer, m: Input<ProduceResponsePartitionProduceResponse>, version: number): void {
-  const flexible = version >= 9;
-  w.int32(m.index ?? 0);
-  w.int16(m.errorCode ?? 0);
-  w.int64(m.baseOffset ?? 0);
-  w.int64(m.logAppendTimeMs ?? -1);
-  if (version >= 5) {
-    w.int64(m.logStartOffset ?? -1);
-  }
-  if (version >= 8) {
-    {
-      const recordErrorsList = m.recordErrors ?? [];
-      w.count(recordErrorsList.length, flexible);
-      for (const item of recordErrorsList) encodeProduceResponseBatchIndexAndErrorMessage(w, item, version);
-    }
-  }
-  if (version >= 8) {
-    w.text(m.errorMessage ?? null, flexible);
-  }
-  if (!(version >= 10)) if (m.currentLeader !== undefined && m.currentLeader !== null && differs(m.currentLeader, defaultProduceResponseLeaderIdAndEpoch())) unsupportedField("ProduceResponsePartitionProduceResponse", "currentLeader", version);
-  if (flexible) {
-    const tags: [number, Writer][] = [];
-    if (version >= 10 && m.currentLeader !== undefined && m.currentLeader !== null && differs(m.currentLeader, defaultProduceResponseLeaderIdAndEpoch())) {
-      const t = new Writer();
-      encodeProduceResponseLeaderIdAndEpoch(t, m.currentLeader ?? {}, version);
-      tags.push([0, t]);
-    }
-    w.unsignedVarint(tags.length);
-    for (const [tag, content] of tags) w.tag(tag, content);
-  }
-}
-
-/** Reads ProduceResponsePartitionProduceResponse in `version`. */
-export function decodeProduceResponsePartitionProduceResponse(r: Reader, version: number): ProduceResponsePartitionProduceResponse {
-  const flexible = version >= 9;
-  const index_: number = r.int32();
-  const errorCode_: number = r.int16();
-  const baseOffset_: number = r.int64();
-  const logAppendTimeMs_: number = r.int64();
-  const logStartOffset_: number = version >= 5 ? r.int64() : -1;
-  const recordErrors_: ProduceResponseBatchIndexAndErrorMessage[] = version >= 8 ? list(r, flexible, () => decodeProduceResponseBatchIndexAndErrorMessage(r, version)) : [];
-  const errorMessage_: string | null = version >= 8 ? r.textOrNull(flexible) : null;
-  let currentLeader_: ProduceResponseLeaderIdAndEpoch = defaultProduceResponseLeaderIdAndEpoch();
-  if (flexible) {
-    for (let n = r.unsignedVarint(); n > 0; n--) {
-      const tag = r.unsignedVarint();
-      const size = r.unsignedVarint();
-      const end = r.position + size;
-      if (tag === 0 && version >= 10) currentLeader_ = decodeProduceResponseLeaderIdAndEpoch(r, version);
-      else r.take(size);
-      if (r.position !== end) throw r.error(`tag ${tag} of ProduceResponsePartitionProduceResponse takes ${size} bytes, not ${r.position - end + size}`);
-    }
-  }
-  return { index: index_, errorCode: errorCode_, baseOffset: baseOffset_, logAppendTimeMs: logAppendTimeMs_, logStartOffset: logStartOffset_, recordErrors: recordErrors_, errorMessage: errorMessage_, currentLeader: currentLeader_ };
-}
-
-/** Part of ProduceResponse, versions 3-13. */
+/** Part of ProduceResponse. */
 export interface ProduceResponseBatchIndexAndErrorMessage {
   /** int32, versions 8+. */
   batchIndex: number;
@@ -284,30 +158,7 @@ export interface ProduceResponseBatchIndexAndErrorMessage {
   batchIndexErrorMessage: string | null;
 }
 
-/** Writes ProduceResponseBatchIndexAndErrorMessage in `version`. */
-export function encodeProduceResponseBatchIndexAndErrorMessage(w: Writer, m: Input<ProduceResponseBatchIndexAndErrorMessage>, version: number): void {
-  const flexible = version >= 9;
-  if (version >= 8) {
-    w.int32(m.batchIndex ?? 0);
-  }
-  else if (m.batchIndex !== undefined && m.batchIndex !== 0) unsupportedField("ProduceResponseBatchIndexAndErrorMessage", "batchIndex", version);
-  if (version >= 8) {
-    w.text(m.batchIndexErrorMessage ?? null, flexible);
-  }
-  else if (m.batchIndexErrorMessage !== undefined && m.batchIndexErrorMessage !== null) unsupportedField("ProduceResponseBatchIndexAndErrorMessage", "batchIndexErrorMessage", version);
-  if (flexible) w.unsignedVarint(0);
-}
-
-/** Reads ProduceResponseBatchIndexAndErrorMessage in `version`. */
-export function decodeProduceResponseBatchIndexAndErrorMessage(r: Reader, version: number): ProduceResponseBatchIndexAndErrorMessage {
-  const flexible = version >= 9;
-  const batchIndex_: number = version >= 8 ? r.int32() : 0;
-  const batchIndexErrorMessage_: string | null = version >= 8 ? r.textOrNull(flexible) : null;
-  if (flexible) r.skipTags();
-  return { batchIndex: batchIndex_, batchIndexErrorMessage: batchIndexErrorMessage_ };
-}
-
-/** Part of ProduceResponse, versions 3-13. */
+/** Part of ProduceResponse. */
 export interface ProduceResponseLeaderIdAndEpoch {
   /** int32, versions 10+, default -1. */
   leaderId: number;
@@ -315,34 +166,7 @@ export interface ProduceResponseLeaderIdAndEpoch {
   leaderEpoch: number;
 }
 
-/** Writes ProduceResponseLeaderIdAndEpoch in `version`. */
-export function encodeProduceResponseLeaderIdAndEpoch(w: Writer, m: Input<ProduceResponseLeaderIdAndEpoch>, version: number): void {
-  const flexible = version >= 9;
-  if (version >= 10) {
-    w.int32(m.leaderId ?? -1);
-  }
-  else if (m.leaderId !== undefined && m.leaderId !== -1) unsupportedField("ProduceResponseLeaderIdAndEpoch", "leaderId", version);
-  if (version >= 10) {
-    w.int32(m.leaderEpoch ?? -1);
-  }
-  else if (m.leaderEpoch !== undefined && m.leaderEpoch !== -1) unsupportedField("ProduceResponseLeaderIdAndEpoch", "leaderEpoch", version);
-  if (flexible) w.unsignedVarint(0);
-}
-
-/** Reads ProduceResponseLeaderIdAndEpoch in `version`. */
-export function decodeProduceResponseLeaderIdAndEpoch(r: Reader, version: number): ProduceResponseLeaderIdAndEpoch {
-  const flexible = version >= 9;
-  const leaderId_: number = version >= 10 ? r.int32() : -1;
-  const leaderEpoch_: number = version >= 10 ? r.int32() : -1;
-  if (flexible) r.skipTags();
-  return { leaderId: leaderId_, leaderEpoch: leaderEpoch_ };
-}
-
-function defaultProduceResponseLeaderIdAndEpoch(): ProduceResponseLeaderIdAndEpoch {
-  return { leaderId: -1, leaderEpoch: -1 };
-}
-
-/** Part of ProduceResponse, versions 3-13. */
+/** Part of ProduceResponse. */
 export interface ProduceResponseNodeEndpoint {
   /** int32, versions 10+. */
   nodeId: number;
@@ -354,41 +178,226 @@ export interface ProduceResponseNodeEndpoint {
   rack: string | null;
 }
 
-/** Writes ProduceResponseNodeEndpoint in `version`. */
-export function encodeProduceResponseNodeEndpoint(w: Writer, m: Input<ProduceResponseNodeEndpoint>, version: number): void {
+/** Writes ProduceResponse in `version`. */
+export function encodeProduceResponse(w: Writer, m: Input<ProduceResponse>, version: number): void {
+  checkVersion("ProduceResponse", version, 3, 13);
   const flexible = version >= 9;
-  if (version >= 10) {
-    w.int32(m.nodeId ?? 0);
+  writeList(w, m.responses ?? [], version, flexible, encodeProduceResponseTopicProduceResponse);
+  w.int32(m.throttleTimeMs ?? 0);
+  const hasNodeEndpoints = (m.nodeEndpoints?.length ?? 0) > 0;
+  if (hasNodeEndpoints && version < 10) unsupportedField("ProduceResponse", "nodeEndpoints", version);
+  if (flexible) {
+    w.unsignedVarint(Number(hasNodeEndpoints));
+    if (hasNodeEndpoints) {
+      const t = new Writer(32);
+      writeList(t, m.nodeEndpoints ?? [], version, flexible, encodeProduceResponseNodeEndpoint);
+      w.tag(0, t);
+    }
   }
-  else if (m.nodeId !== undefined && m.nodeId !== 0) unsupportedField("ProduceResponseNodeEndpoint", "nodeId", version);
-  if (version >= 10) {
-    w.text(m.host ?? "", flexible);
-  }
-  else if (m.host !== undefined && m.host !== "") unsupportedField("ProduceResponseNodeEndpoint", "host", version);
-  if (version >= 10) {
-    w.int32(m.port ?? 0);
-  }
-  else if (m.port !== undefined && m.port !== 0) unsupportedField("ProduceResponseNodeEndpoint", "port", version);
-  if (version >= 10) {
-    w.text(m.rack ?? null, flexible);
-  }
-  else if (m.rack !== undefined && m.rack !== null) unsupportedField("ProduceResponseNodeEndpoint", "rack", version);
+}
+
+function encodeProduceResponseTopicProduceResponse(
+  w: Writer,
+  m: Input<ProduceResponseTopicProduceResponse>,
+  version: number,
+  flexible: boolean,
+): void {
+  if (version <= 12) w.text(m.name ?? "", flexible);
+  if (version >= 13) w.uuid(m.topicId ?? ZERO_UUID);
+  writeList(w, m.partitionResponses ?? [], version, flexible, encodeProduceResponsePartitionProduceResponse);
   if (flexible) w.unsignedVarint(0);
 }
 
-/** Reads ProduceResponseNodeEndpoint in `version`. */
-export function decodeProduceResponseNodeEndpoint(r: Reader, version: number): ProduceResponseNodeEndpoint {
-  const flexible = version >= 9;
-  const nodeId_: number = version >= 10 ? r.int32() : 0;
-  const host_: string = version >= 10 ? r.textField(flexible) : "";
-  const port_: number = version >= 10 ? r.int32() : 0;
-  const rack_: string | null = version >= 10 ? r.textOrNull(flexible) : null;
-  if (flexible) r.skipTags();
-  return { nodeId: nodeId_, host: host_, port: port_, rack: rack_ };
+function encodeProduceResponsePartitionProduceResponse(
+  w: Writer,
+  m: Input<ProduceResponsePartitionProduceResponse>,
+  version: number,
+  flexible: boolean,
+): void {
+  w.int32(m.index ?? 0);
+  w.int16(m.errorCode ?? 0);
+  w.int64(m.baseOffset ?? 0);
+  w.int64(m.logAppendTimeMs ?? -1);
+  if (version >= 5) w.int64(m.logStartOffset ?? -1);
+  if (version >= 8) {
+    writeList(w, m.recordErrors ?? [], version, flexible, encodeProduceResponseBatchIndexAndErrorMessage);
+  }
+  if (version >= 8) w.text(m.errorMessage ?? null, flexible);
+  const hasCurrentLeader = (m.currentLeader?.leaderId ?? -1) !== -1 || (m.currentLeader?.leaderEpoch ?? -1) !== -1;
+  if (hasCurrentLeader && version < 10) {
+    unsupportedField("ProduceResponsePartitionProduceResponse", "currentLeader", version);
+  }
+  if (flexible) {
+    w.unsignedVarint(Number(hasCurrentLeader));
+    if (hasCurrentLeader) {
+      const t = new Writer(32);
+      encodeProduceResponseLeaderIdAndEpoch(t, m.currentLeader ?? {}, version, flexible);
+      w.tag(0, t);
+    }
+  }
 }
 
-/** Produce (0) as a client sees it. */
-export const produceApi: ClientApi<ProduceRequest, ProduceResponse> = { key: 0, name: "Produce", minVersion: 3, maxVersion: 13, flexibleFrom: 9, encodeRequest: encodeProduceRequest, decodeResponse: decodeProduceResponse };
+function encodeProduceResponseBatchIndexAndErrorMessage(
+  w: Writer,
+  m: Input<ProduceResponseBatchIndexAndErrorMessage>,
+  _version: number,
+  flexible: boolean,
+): void {
+  w.int32(m.batchIndex ?? 0);
+  w.text(m.batchIndexErrorMessage ?? null, flexible);
+  if (flexible) w.unsignedVarint(0);
+}
 
-/** Produce (0) as a broker sees it. */
-export const produceServerApi: ServerApi<ProduceRequest, ProduceResponse> = { key: 0, name: "Produce", minVersion: 3, maxVersion: 13, flexibleFrom: 9, decodeRequest: decodeProduceRequest, encodeResponse: encodeProduceResponse };
+function encodeProduceResponseLeaderIdAndEpoch(
+  w: Writer,
+  m: Input<ProduceResponseLeaderIdAndEpoch>,
+  _version: number,
+  _flexible: boolean,
+): void {
+  w.int32(m.leaderId ?? -1);
+  w.int32(m.leaderEpoch ?? -1);
+  w.unsignedVarint(0);
+}
+
+function encodeProduceResponseNodeEndpoint(
+  w: Writer,
+  m: Input<ProduceResponseNodeEndpoint>,
+  _version: number,
+  _flexible: boolean,
+): void {
+  w.int32(m.nodeId ?? 0);
+  w.text(m.host ?? "", true);
+  w.int32(m.port ?? 0);
+  w.text(m.rack ?? null, true);
+  w.unsignedVarint(0);
+}
+
+/** Reads ProduceResponse in `version`. */
+export function decodeProduceResponse(r: Reader, version: number): ProduceResponse {
+  checkVersion("ProduceResponse", version, 3, 13);
+  const flexible = version >= 9;
+  const m: ProduceResponse = {
+    responses: readList(r, version, flexible, decodeProduceResponseTopicProduceResponse),
+    throttleTimeMs: r.int32(),
+    nodeEndpoints: [],
+  };
+  if (flexible) {
+    for (let n = r.unsignedVarint(); n > 0; n--) {
+      const tag = r.unsignedVarint();
+      const end = r.startTag();
+      if (tag === 0 && version >= 10) m.nodeEndpoints = readList(
+        r,
+        version,
+        flexible,
+        decodeProduceResponseNodeEndpoint,
+      );
+      else r.position = end;
+      r.endTag(end);
+    }
+  }
+  return m;
+}
+
+function decodeProduceResponseTopicProduceResponse(
+  r: Reader,
+  version: number,
+  flexible: boolean,
+): ProduceResponseTopicProduceResponse {
+  const m: ProduceResponseTopicProduceResponse = {
+    name: version <= 12 ? r.textField(flexible) : "",
+    topicId: version >= 13 ? r.uuid() : ZERO_UUID,
+    partitionResponses: readList(r, version, flexible, decodeProduceResponsePartitionProduceResponse),
+  };
+  if (flexible) r.skipTags();
+  return m;
+}
+
+function decodeProduceResponsePartitionProduceResponse(
+  r: Reader,
+  version: number,
+  flexible: boolean,
+): ProduceResponsePartitionProduceResponse {
+  const m: ProduceResponsePartitionProduceResponse = {
+    index: r.int32(),
+    errorCode: r.int16(),
+    baseOffset: r.int64(),
+    logAppendTimeMs: r.int64(),
+    logStartOffset: version >= 5 ? r.int64() : -1,
+    recordErrors: version >= 8 ? readList(r, version, flexible, decodeProduceResponseBatchIndexAndErrorMessage) : [],
+    errorMessage: version >= 8 ? r.textOrNull(flexible) : null,
+    currentLeader: { leaderId: -1, leaderEpoch: -1 },
+  };
+  if (flexible) {
+    for (let n = r.unsignedVarint(); n > 0; n--) {
+      const tag = r.unsignedVarint();
+      const end = r.startTag();
+      if (tag === 0 && version >= 10) m.currentLeader = decodeProduceResponseLeaderIdAndEpoch(r, version, flexible);
+      else r.position = end;
+      r.endTag(end);
+    }
+  }
+  return m;
+}
+
+function decodeProduceResponseBatchIndexAndErrorMessage(
+  r: Reader,
+  _version: number,
+  flexible: boolean,
+): ProduceResponseBatchIndexAndErrorMessage {
+  const m: ProduceResponseBatchIndexAndErrorMessage = {
+    batchIndex: r.int32(),
+    batchIndexErrorMessage: r.textOrNull(flexible),
+  };
+  if (flexible) r.skipTags();
+  return m;
+}
+
+function decodeProduceResponseLeaderIdAndEpoch(
+  r: Reader,
+  _version: number,
+  _flexible: boolean,
+): ProduceResponseLeaderIdAndEpoch {
+  const m: ProduceResponseLeaderIdAndEpoch = {
+    leaderId: r.int32(),
+    leaderEpoch: r.int32(),
+  };
+  r.skipTags();
+  return m;
+}
+
+function decodeProduceResponseNodeEndpoint(
+  r: Reader,
+  _version: number,
+  _flexible: boolean,
+): ProduceResponseNodeEndpoint {
+  const m: ProduceResponseNodeEndpoint = {
+    nodeId: r.int32(),
+    host: r.textField(true),
+    port: r.int32(),
+    rack: r.textOrNull(true),
+  };
+  r.skipTags();
+  return m;
+}
+
+/** Produce (0) for a client. */
+export const produceApi: ClientApi<ProduceRequest, ProduceResponse> = {
+  key: 0,
+  name: "Produce",
+  minVersion: 3,
+  maxVersion: 13,
+  flexibleFrom: 9,
+  encodeRequest: encodeProduceRequest,
+  decodeResponse: decodeProduceResponse,
+};
+
+/** Produce (0) for a broker. */
+export const produceServerApi: ServerApi<ProduceRequest, ProduceResponse> = {
+  key: 0,
+  name: "Produce",
+  minVersion: 3,
+  maxVersion: 13,
+  flexibleFrom: 9,
+  decodeRequest: decodeProduceRequest,
+  encodeResponse: encodeProduceResponse,
+};

@@ -2,9 +2,10 @@
 
 import type { Reader } from "../bytes/reader.ts";
 import { Writer } from "../bytes/writer.ts";
-import { checkVersion, differs, list, ZERO_UUID, type ClientApi, type Input, type ServerApi } from "./api.ts";
+import { checkVersion, type ClientApi, type Input, type ServerApi, ZERO_UUID } from "./api.ts";
+import { readList, writeList } from "./list.ts";
 
-/** Kafka's UpdateRaftVoterRequest, versions 0. */
+/** UpdateRaftVoterRequest, API 82, versions 0, flexible from 0. */
 export interface UpdateRaftVoterRequest {
   /** string, versions 0+, null in versions 0+. */
   clusterId: string | null;
@@ -20,36 +21,7 @@ export interface UpdateRaftVoterRequest {
   kRaftVersionFeature: UpdateRaftVoterRequestKRaftVersionFeature;
 }
 
-/** Writes UpdateRaftVoterRequest in `version`. */
-export function encodeUpdateRaftVoterRequest(w: Writer, m: Input<UpdateRaftVoterRequest>, version: number): void {
-  checkVersion("UpdateRaftVoterRequest", version, 0, 0);
-  w.text(m.clusterId === undefined ? "" : m.clusterId, true);
-  w.int32(m.currentLeaderEpoch ?? 0);
-  w.int32(m.voterId ?? 0);
-  w.uuid(m.voterDirectoryId ?? ZERO_UUID);
-  {
-    const listenersList = m.listeners ?? [];
-    w.count(listenersList.length, true);
-    for (const item of listenersList) encodeUpdateRaftVoterRequestListener(w, item, version);
-  }
-  encodeUpdateRaftVoterRequestKRaftVersionFeature(w, m.kRaftVersionFeature ?? {}, version);
-  w.unsignedVarint(0);
-}
-
-/** Reads UpdateRaftVoterRequest in `version`. */
-export function decodeUpdateRaftVoterRequest(r: Reader, version: number): UpdateRaftVoterRequest {
-  checkVersion("UpdateRaftVoterRequest", version, 0, 0);
-  const clusterId_: string | null = r.textOrNull(true);
-  const currentLeaderEpoch_: number = r.int32();
-  const voterId_: number = r.int32();
-  const voterDirectoryId_: string = r.uuid();
-  const listeners_: UpdateRaftVoterRequestListener[] = list(r, true, () => decodeUpdateRaftVoterRequestListener(r, version));
-  const kRaftVersionFeature_: UpdateRaftVoterRequestKRaftVersionFeature = decodeUpdateRaftVoterRequestKRaftVersionFeature(r, version);
-  r.skipTags();
-  return { clusterId: clusterId_, currentLeaderEpoch: currentLeaderEpoch_, voterId: voterId_, voterDirectoryId: voterDirectoryId_, listeners: listeners_, kRaftVersionFeature: kRaftVersionFeature_ };
-}
-
-/** Part of UpdateRaftVoterRequest, versions 0. */
+/** Part of UpdateRaftVoterRequest. */
 export interface UpdateRaftVoterRequestListener {
   /** string, versions 0+. */
   name: string;
@@ -59,24 +31,7 @@ export interface UpdateRaftVoterRequestListener {
   port: number;
 }
 
-/** Writes UpdateRaftVoterRequestListener in `version`. */
-export function encodeUpdateRaftVoterRequestListener(w: Writer, m: Input<UpdateRaftVoterRequestListener>, version: number): void {
-  w.text(m.name ?? "", true);
-  w.text(m.host ?? "", true);
-  w.uint16(m.port ?? 0);
-  w.unsignedVarint(0);
-}
-
-/** Reads UpdateRaftVoterRequestListener in `version`. */
-export function decodeUpdateRaftVoterRequestListener(r: Reader, version: number): UpdateRaftVoterRequestListener {
-  const name_: string = r.textField(true);
-  const host_: string = r.textField(true);
-  const port_: number = r.uint16();
-  r.skipTags();
-  return { name: name_, host: host_, port: port_ };
-}
-
-/** Part of UpdateRaftVoterRequest, versions 0. */
+/** Part of UpdateRaftVoterRequest. */
 export interface UpdateRaftVoterRequestKRaftVersionFeature {
   /** int16, versions 0+. */
   minSupportedVersion: number;
@@ -84,68 +39,79 @@ export interface UpdateRaftVoterRequestKRaftVersionFeature {
   maxSupportedVersion: number;
 }
 
-/** Writes UpdateRaftVoterRequestKRaftVersionFeature in `version`. */
-export function encodeUpdateRaftVoterRequestKRaftVersionFeature(w: Writer, m: Input<UpdateRaftVoterRequestKRaftVersionFeature>, version: number): void {
+/** Writes UpdateRaftVoterRequest in `version`. */
+export function encodeUpdateRaftVoterRequest(w: Writer, m: Input<UpdateRaftVoterRequest>, version: number): void {
+  checkVersion("UpdateRaftVoterRequest", version, 0, 0);
+  w.text(m.clusterId === undefined ? "" : m.clusterId, true);
+  w.int32(m.currentLeaderEpoch ?? 0);
+  w.int32(m.voterId ?? 0);
+  w.uuid(m.voterDirectoryId ?? ZERO_UUID);
+  writeList(w, m.listeners ?? [], 0, true, encodeUpdateRaftVoterRequestListener);
+  encodeUpdateRaftVoterRequestKRaftVersionFeature(w, m.kRaftVersionFeature ?? {});
+  w.unsignedVarint(0);
+}
+
+function encodeUpdateRaftVoterRequestListener(w: Writer, m: Input<UpdateRaftVoterRequestListener>): void {
+  w.text(m.name ?? "", true);
+  w.text(m.host ?? "", true);
+  w.uint16(m.port ?? 0);
+  w.unsignedVarint(0);
+}
+
+function encodeUpdateRaftVoterRequestKRaftVersionFeature(
+  w: Writer,
+  m: Input<UpdateRaftVoterRequestKRaftVersionFeature>,
+): void {
   w.int16(m.minSupportedVersion ?? 0);
   w.int16(m.maxSupportedVersion ?? 0);
   w.unsignedVarint(0);
 }
 
-/** Reads UpdateRaftVoterRequestKRaftVersionFeature in `version`. */
-export function decodeUpdateRaftVoterRequestKRaftVersionFeature(r: Reader, version: number): UpdateRaftVoterRequestKRaftVersionFeature {
-  const minSupportedVersion_: number = r.int16();
-  const maxSupportedVersion_: number = r.int16();
+/** Reads UpdateRaftVoterRequest in `version`. */
+export function decodeUpdateRaftVoterRequest(r: Reader, version: number): UpdateRaftVoterRequest {
+  checkVersion("UpdateRaftVoterRequest", version, 0, 0);
+  const m: UpdateRaftVoterRequest = {
+    clusterId: r.textOrNull(true),
+    currentLeaderEpoch: r.int32(),
+    voterId: r.int32(),
+    voterDirectoryId: r.uuid(),
+    listeners: readList(r, 0, true, decodeUpdateRaftVoterRequestListener),
+    kRaftVersionFeature: decodeUpdateRaftVoterRequestKRaftVersionFeature(r),
+  };
   r.skipTags();
-  return { minSupportedVersion: minSupportedVersion_, maxSupportedVersion: maxSupportedVersion_ };
+  return m;
 }
 
-function defaultUpdateRaftVoterRequestKRaftVersionFeature(): UpdateRaftVoterRequestKRaftVersionFeature {
-  return { minSupportedVersion: 0, maxSupportedVersion: 0 };
+function decodeUpdateRaftVoterRequestListener(r: Reader): UpdateRaftVoterRequestListener {
+  const m: UpdateRaftVoterRequestListener = {
+    name: r.textField(true),
+    host: r.textField(true),
+    port: r.uint16(),
+  };
+  r.skipTags();
+  return m;
 }
 
-/** Kafka's UpdateRaftVoterResponse, versions 0. */
+function decodeUpdateRaftVoterRequestKRaftVersionFeature(r: Reader): UpdateRaftVoterRequestKRaftVersionFeature {
+  const m: UpdateRaftVoterRequestKRaftVersionFeature = {
+    minSupportedVersion: r.int16(),
+    maxSupportedVersion: r.int16(),
+  };
+  r.skipTags();
+  return m;
+}
+
+/** UpdateRaftVoterResponse, API 82, versions 0, flexible from 0. */
 export interface UpdateRaftVoterResponse {
   /** int32, versions 0+. */
   throttleTimeMs: number;
   /** int16, versions 0+. */
   errorCode: number;
-  /** CurrentLeader, versions 0+. */
+  /** CurrentLeader, versions 0+, tag 0. */
   currentLeader: UpdateRaftVoterResponseCurrentLeader;
 }
 
-/** Writes UpdateRaftVoterResponse in `version`. */
-export function encodeUpdateRaftVoterResponse(w: Writer, m: Input<UpdateRaftVoterResponse>, version: number): void {
-  checkVersion("UpdateRaftVoterResponse", version, 0, 0);
-  w.int32(m.throttleTimeMs ?? 0);
-  w.int16(m.errorCode ?? 0);
-  const tags: [number, Writer][] = [];
-  if (m.currentLeader !== undefined && m.currentLeader !== null && differs(m.currentLeader, defaultUpdateRaftVoterResponseCurrentLeader())) {
-    const t = new Writer();
-    encodeUpdateRaftVoterResponseCurrentLeader(t, m.currentLeader ?? {}, version);
-    tags.push([0, t]);
-  }
-  w.unsignedVarint(tags.length);
-  for (const [tag, content] of tags) w.tag(tag, content);
-}
-
-/** Reads UpdateRaftVoterResponse in `version`. */
-export function decodeUpdateRaftVoterResponse(r: Reader, version: number): UpdateRaftVoterResponse {
-  checkVersion("UpdateRaftVoterResponse", version, 0, 0);
-  const throttleTimeMs_: number = r.int32();
-  const errorCode_: number = r.int16();
-  let currentLeader_: UpdateRaftVoterResponseCurrentLeader = defaultUpdateRaftVoterResponseCurrentLeader();
-  for (let n = r.unsignedVarint(); n > 0; n--) {
-    const tag = r.unsignedVarint();
-    const size = r.unsignedVarint();
-    const end = r.position + size;
-    if (tag === 0) currentLeader_ = decodeUpdateRaftVoterResponseCurrentLeader(r, version);
-    else r.take(size);
-    if (r.position !== end) throw r.error(`tag ${tag} of UpdateRaftVoterResponse takes ${size} bytes, not ${r.position - end + size}`);
-  }
-  return { throttleTimeMs: throttleTimeMs_, errorCode: errorCode_, currentLeader: currentLeader_ };
-}
-
-/** Part of UpdateRaftVoterResponse, versions 0. */
+/** Part of UpdateRaftVoterResponse. */
 export interface UpdateRaftVoterResponseCurrentLeader {
   /** int32, versions 0+, default -1. */
   leaderId: number;
@@ -157,8 +123,24 @@ export interface UpdateRaftVoterResponseCurrentLeader {
   port: number;
 }
 
-/** Writes UpdateRaftVoterResponseCurrentLeader in `version`. */
-export function encodeUpdateRaftVoterResponseCurrentLeader(w: Writer, m: Input<UpdateRaftVoterResponseCurrentLeader>, version: number): void {
+/** Writes UpdateRaftVoterResponse in `version`. */
+export function encodeUpdateRaftVoterResponse(w: Writer, m: Input<UpdateRaftVoterResponse>, version: number): void {
+  checkVersion("UpdateRaftVoterResponse", version, 0, 0);
+  w.int32(m.throttleTimeMs ?? 0);
+  w.int16(m.errorCode ?? 0);
+  const hasCurrentLeader = (m.currentLeader?.leaderId ?? -1) !== -1 ||
+    (m.currentLeader?.leaderEpoch ?? -1) !== -1 ||
+    (m.currentLeader?.host ?? "") !== "" ||
+    (m.currentLeader?.port ?? 0) !== 0;
+  w.unsignedVarint(Number(hasCurrentLeader));
+  if (hasCurrentLeader) {
+    const t = new Writer(32);
+    encodeUpdateRaftVoterResponseCurrentLeader(t, m.currentLeader ?? {});
+    w.tag(0, t);
+  }
+}
+
+function encodeUpdateRaftVoterResponseCurrentLeader(w: Writer, m: Input<UpdateRaftVoterResponseCurrentLeader>): void {
   w.int32(m.leaderId ?? -1);
   w.int32(m.leaderEpoch ?? -1);
   w.text(m.host ?? "", true);
@@ -166,22 +148,53 @@ export function encodeUpdateRaftVoterResponseCurrentLeader(w: Writer, m: Input<U
   w.unsignedVarint(0);
 }
 
-/** Reads UpdateRaftVoterResponseCurrentLeader in `version`. */
-export function decodeUpdateRaftVoterResponseCurrentLeader(r: Reader, version: number): UpdateRaftVoterResponseCurrentLeader {
-  const leaderId_: number = r.int32();
-  const leaderEpoch_: number = r.int32();
-  const host_: string = r.textField(true);
-  const port_: number = r.int32();
+/** Reads UpdateRaftVoterResponse in `version`. */
+export function decodeUpdateRaftVoterResponse(r: Reader, version: number): UpdateRaftVoterResponse {
+  checkVersion("UpdateRaftVoterResponse", version, 0, 0);
+  const m: UpdateRaftVoterResponse = {
+    throttleTimeMs: r.int32(),
+    errorCode: r.int16(),
+    currentLeader: { leaderId: -1, leaderEpoch: -1, host: "", port: 0 },
+  };
+  for (let n = r.unsignedVarint(); n > 0; n--) {
+    const tag = r.unsignedVarint();
+    const end = r.startTag();
+    if (tag === 0) m.currentLeader = decodeUpdateRaftVoterResponseCurrentLeader(r);
+    else r.position = end;
+    r.endTag(end);
+  }
+  return m;
+}
+
+function decodeUpdateRaftVoterResponseCurrentLeader(r: Reader): UpdateRaftVoterResponseCurrentLeader {
+  const m: UpdateRaftVoterResponseCurrentLeader = {
+    leaderId: r.int32(),
+    leaderEpoch: r.int32(),
+    host: r.textField(true),
+    port: r.int32(),
+  };
   r.skipTags();
-  return { leaderId: leaderId_, leaderEpoch: leaderEpoch_, host: host_, port: port_ };
+  return m;
 }
 
-function defaultUpdateRaftVoterResponseCurrentLeader(): UpdateRaftVoterResponseCurrentLeader {
-  return { leaderId: -1, leaderEpoch: -1, host: "", port: 0 };
-}
+/** UpdateRaftVoter (82) for a client. */
+export const updateRaftVoterApi: ClientApi<UpdateRaftVoterRequest, UpdateRaftVoterResponse> = {
+  key: 82,
+  name: "UpdateRaftVoter",
+  minVersion: 0,
+  maxVersion: 0,
+  flexibleFrom: 0,
+  encodeRequest: encodeUpdateRaftVoterRequest,
+  decodeResponse: decodeUpdateRaftVoterResponse,
+};
 
-/** UpdateRaftVoter (82) as a client sees it. */
-export const updateRaftVoterApi: ClientApi<UpdateRaftVoterRequest, UpdateRaftVoterResponse> = { key: 82, name: "UpdateRaftVoter", minVersion: 0, maxVersion: 0, flexibleFrom: 0, encodeRequest: encodeUpdateRaftVoterRequest, decodeResponse: decodeUpdateRaftVoterResponse };
-
-/** UpdateRaftVoter (82) as a broker sees it. */
-export const updateRaftVoterServerApi: ServerApi<UpdateRaftVoterRequest, UpdateRaftVoterResponse> = { key: 82, name: "UpdateRaftVoter", minVersion: 0, maxVersion: 0, flexibleFrom: 0, decodeRequest: decodeUpdateRaftVoterRequest, encodeResponse: encodeUpdateRaftVoterResponse };
+/** UpdateRaftVoter (82) for a broker. */
+export const updateRaftVoterServerApi: ServerApi<UpdateRaftVoterRequest, UpdateRaftVoterResponse> = {
+  key: 82,
+  name: "UpdateRaftVoter",
+  minVersion: 0,
+  maxVersion: 0,
+  flexibleFrom: 0,
+  decodeRequest: decodeUpdateRaftVoterRequest,
+  encodeResponse: encodeUpdateRaftVoterResponse,
+};

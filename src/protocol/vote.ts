@@ -2,9 +2,10 @@
 
 import type { Reader } from "../bytes/reader.ts";
 import { Writer } from "../bytes/writer.ts";
-import { checkVersion, list, unsupportedField, ZERO_UUID, type ClientApi, type Input, type ServerApi } from "./api.ts";
+import { checkVersion, type ClientApi, type Input, type ServerApi, unsupportedField, ZERO_UUID } from "./api.ts";
+import { readList, writeList } from "./list.ts";
 
-/** Kafka's VoteRequest, versions 0-2. */
+/** VoteRequest, API 52, versions 0-2, flexible from 0. */
 export interface VoteRequest {
   /** string, versions 0+, null in versions 0+, default null. */
   clusterId: string | null;
@@ -14,32 +15,7 @@ export interface VoteRequest {
   topics: VoteRequestTopicData[];
 }
 
-/** Writes VoteRequest in `version`. */
-export function encodeVoteRequest(w: Writer, m: Input<VoteRequest>, version: number): void {
-  checkVersion("VoteRequest", version, 0, 2);
-  w.text(m.clusterId ?? null, true);
-  if (version >= 1) {
-    w.int32(m.voterId ?? -1);
-  }
-  {
-    const topicsList = m.topics ?? [];
-    w.count(topicsList.length, true);
-    for (const item of topicsList) encodeVoteRequestTopicData(w, item, version);
-  }
-  w.unsignedVarint(0);
-}
-
-/** Reads VoteRequest in `version`. */
-export function decodeVoteRequest(r: Reader, version: number): VoteRequest {
-  checkVersion("VoteRequest", version, 0, 2);
-  const clusterId_: string | null = r.textOrNull(true);
-  const voterId_: number = version >= 1 ? r.int32() : -1;
-  const topics_: VoteRequestTopicData[] = list(r, true, () => decodeVoteRequestTopicData(r, version));
-  r.skipTags();
-  return { clusterId: clusterId_, voterId: voterId_, topics: topics_ };
-}
-
-/** Part of VoteRequest, versions 0-2. */
+/** Part of VoteRequest. */
 export interface VoteRequestTopicData {
   /** string, versions 0+. */
   topicName: string;
@@ -47,26 +23,7 @@ export interface VoteRequestTopicData {
   partitions: VoteRequestPartitionData[];
 }
 
-/** Writes VoteRequestTopicData in `version`. */
-export function encodeVoteRequestTopicData(w: Writer, m: Input<VoteRequestTopicData>, version: number): void {
-  w.text(m.topicName ?? "", true);
-  {
-    const partitionsList = m.partitions ?? [];
-    w.count(partitionsList.length, true);
-    for (const item of partitionsList) encodeVoteRequestPartitionData(w, item, version);
-  }
-  w.unsignedVarint(0);
-}
-
-/** Reads VoteRequestTopicData in `version`. */
-export function decodeVoteRequestTopicData(r: Reader, version: number): VoteRequestTopicData {
-  const topicName_: string = r.textField(true);
-  const partitions_: VoteRequestPartitionData[] = list(r, true, () => decodeVoteRequestPartitionData(r, version));
-  r.skipTags();
-  return { topicName: topicName_, partitions: partitions_ };
-}
-
-/** Part of VoteRequest, versions 0-2. */
+/** Part of VoteRequest. */
 export interface VoteRequestPartitionData {
   /** int32, versions 0+. */
   partitionIndex: number;
@@ -86,92 +43,81 @@ export interface VoteRequestPartitionData {
   preVote: boolean;
 }
 
-/** Writes VoteRequestPartitionData in `version`. */
-export function encodeVoteRequestPartitionData(w: Writer, m: Input<VoteRequestPartitionData>, version: number): void {
-  w.int32(m.partitionIndex ?? 0);
-  w.int32(m.replicaEpoch ?? 0);
-  w.int32(m.replicaId ?? 0);
-  if (version >= 1) {
-    w.uuid(m.replicaDirectoryId ?? ZERO_UUID);
-  }
-  if (version >= 1) {
-    w.uuid(m.voterDirectoryId ?? ZERO_UUID);
-  }
-  w.int32(m.lastOffsetEpoch ?? 0);
-  w.int64(m.lastOffset ?? 0);
-  if (version >= 2) {
-    w.boolean(m.preVote ?? false);
-  }
-  else if (m.preVote !== undefined && m.preVote !== false) unsupportedField("VoteRequestPartitionData", "preVote", version);
+/** Writes VoteRequest in `version`. */
+export function encodeVoteRequest(w: Writer, m: Input<VoteRequest>, version: number): void {
+  checkVersion("VoteRequest", version, 0, 2);
+  w.text(m.clusterId ?? null, true);
+  if (version >= 1) w.int32(m.voterId ?? -1);
+  writeList(w, m.topics ?? [], version, true, encodeVoteRequestTopicData);
   w.unsignedVarint(0);
 }
 
-/** Reads VoteRequestPartitionData in `version`. */
-export function decodeVoteRequestPartitionData(r: Reader, version: number): VoteRequestPartitionData {
-  const partitionIndex_: number = r.int32();
-  const replicaEpoch_: number = r.int32();
-  const replicaId_: number = r.int32();
-  const replicaDirectoryId_: string = version >= 1 ? r.uuid() : ZERO_UUID;
-  const voterDirectoryId_: string = version >= 1 ? r.uuid() : ZERO_UUID;
-  const lastOffsetEpoch_: number = r.int32();
-  const lastOffset_: number = r.int64();
-  const preVote_: boolean = version >= 2 ? r.boolean() : false;
-  r.skipTags();
-  return { partitionIndex: partitionIndex_, replicaEpoch: replicaEpoch_, replicaId: replicaId_, replicaDirectoryId: replicaDirectoryId_, voterDirectoryId: voterDirectoryId_, lastOffsetEpoch: lastOffsetEpoch_, lastOffset: lastOffset_, preVote: preVote_ };
+function encodeVoteRequestTopicData(w: Writer, m: Input<VoteRequestTopicData>, version: number): void {
+  w.text(m.topicName ?? "", true);
+  writeList(w, m.partitions ?? [], version, true, encodeVoteRequestPartitionData);
+  w.unsignedVarint(0);
 }
 
-/** Kafka's VoteResponse, versions 0-2. */
+function encodeVoteRequestPartitionData(w: Writer, m: Input<VoteRequestPartitionData>, version: number): void {
+  w.int32(m.partitionIndex ?? 0);
+  w.int32(m.replicaEpoch ?? 0);
+  w.int32(m.replicaId ?? 0);
+  if (version >= 1) w.uuid(m.replicaDirectoryId ?? ZERO_UUID);
+  if (version >= 1) w.uuid(m.voterDirectoryId ?? ZERO_UUID);
+  w.int32(m.lastOffsetEpoch ?? 0);
+  w.int64(m.lastOffset ?? 0);
+  if (version >= 2) w.boolean(m.preVote ?? false);
+  else if (m.preVote === true) unsupportedField("VoteRequestPartitionData", "preVote", version);
+  w.unsignedVarint(0);
+}
+
+/** Reads VoteRequest in `version`. */
+export function decodeVoteRequest(r: Reader, version: number): VoteRequest {
+  checkVersion("VoteRequest", version, 0, 2);
+  const m: VoteRequest = {
+    clusterId: r.textOrNull(true),
+    voterId: version >= 1 ? r.int32() : -1,
+    topics: readList(r, version, true, decodeVoteRequestTopicData),
+  };
+  r.skipTags();
+  return m;
+}
+
+function decodeVoteRequestTopicData(r: Reader, version: number): VoteRequestTopicData {
+  const m: VoteRequestTopicData = {
+    topicName: r.textField(true),
+    partitions: readList(r, version, true, decodeVoteRequestPartitionData),
+  };
+  r.skipTags();
+  return m;
+}
+
+function decodeVoteRequestPartitionData(r: Reader, version: number): VoteRequestPartitionData {
+  const m: VoteRequestPartitionData = {
+    partitionIndex: r.int32(),
+    replicaEpoch: r.int32(),
+    replicaId: r.int32(),
+    replicaDirectoryId: version >= 1 ? r.uuid() : ZERO_UUID,
+    voterDirectoryId: version >= 1 ? r.uuid() : ZERO_UUID,
+    lastOffsetEpoch: r.int32(),
+    lastOffset: r.int64(),
+    preVote: version >= 2 ? r.boolean() : false,
+  };
+  r.skipTags();
+  return m;
+}
+
+/** VoteResponse, API 52, versions 0-2, flexible from 0. */
 export interface VoteResponse {
   /** int16, versions 0+. */
   errorCode: number;
   /** list of TopicData, versions 0+. */
   topics: VoteResponseTopicData[];
-  /** list of NodeEndpoint, versions 1+. */
+  /** list of NodeEndpoint, versions 1+, tag 0. */
   nodeEndpoints: VoteResponseNodeEndpoint[];
 }
 
-/** Writes VoteResponse in `version`. */
-export function encodeVoteResponse(w: Writer, m: Input<VoteResponse>, version: number): void {
-  checkVersion("VoteResponse", version, 0, 2);
-  w.int16(m.errorCode ?? 0);
-  {
-    const topicsList = m.topics ?? [];
-    w.count(topicsList.length, true);
-    for (const item of topicsList) encodeVoteResponseTopicData(w, item, version);
-  }
-  if (!(version >= 1)) if (m.nodeEndpoints !== undefined && m.nodeEndpoints !== null && m.nodeEndpoints.length > 0) unsupportedField("VoteResponse", "nodeEndpoints", version);
-  const tags: [number, Writer][] = [];
-  if (version >= 1 && m.nodeEndpoints !== undefined && m.nodeEndpoints !== null && m.nodeEndpoints.length > 0) {
-    const t = new Writer();
-    {
-      const nodeEndpointsList = m.nodeEndpoints ?? [];
-      t.count(nodeEndpointsList.length, true);
-      for (const item of nodeEndpointsList) encodeVoteResponseNodeEndpoint(t, item, version);
-    }
-    tags.push([0, t]);
-  }
-  w.unsignedVarint(tags.length);
-  for (const [tag, content] of tags) w.tag(tag, content);
-}
-
-/** Reads VoteResponse in `version`. */
-export function decodeVoteResponse(r: Reader, version: number): VoteResponse {
-  checkVersion("VoteResponse", version, 0, 2);
-  const errorCode_: number = r.int16();
-  const topics_: VoteResponseTopicData[] = list(r, true, () => decodeVoteResponseTopicData(r, version));
-  let nodeEndpoints_: VoteResponseNodeEndpoint[] = [];
-  for (let n = r.unsignedVarint(); n > 0; n--) {
-    const tag = r.unsignedVarint();
-    const size = r.unsignedVarint();
-    const end = r.position + size;
-    if (tag === 0 && version >= 1) nodeEndpoints_ = list(r, true, () => decodeVoteResponseNodeEndpoint(r, version));
-    else r.take(size);
-    if (r.position !== end) throw r.error(`tag ${tag} of VoteResponse takes ${size} bytes, not ${r.position - end + size}`);
-  }
-  return { errorCode: errorCode_, topics: topics_, nodeEndpoints: nodeEndpoints_ };
-}
-
-/** Part of VoteResponse, versions 0-2. */
+/** Part of VoteResponse. */
 export interface VoteResponseTopicData {
   /** string, versions 0+. */
   topicName: string;
@@ -179,26 +125,7 @@ export interface VoteResponseTopicData {
   partitions: VoteResponsePartitionData[];
 }
 
-/** Writes VoteResponseTopicData in `version`. */
-export function encodeVoteResponseTopicData(w: Writer, m: Input<VoteResponseTopicData>, version: number): void {
-  w.text(m.topicName ?? "", true);
-  {
-    const partitionsList = m.partitions ?? [];
-    w.count(partitionsList.length, true);
-    for (const item of partitionsList) encodeVoteResponsePartitionData(w, item, version);
-  }
-  w.unsignedVarint(0);
-}
-
-/** Reads VoteResponseTopicData in `version`. */
-export function decodeVoteResponseTopicData(r: Reader, version: number): VoteResponseTopicData {
-  const topicName_: string = r.textField(true);
-  const partitions_: VoteResponsePartitionData[] = list(r, true, () => decodeVoteResponsePartitionData(r, version));
-  r.skipTags();
-  return { topicName: topicName_, partitions: partitions_ };
-}
-
-/** Part of VoteResponse, versions 0-2. */
+/** Part of VoteResponse. */
 export interface VoteResponsePartitionData {
   /** int32, versions 0+. */
   partitionIndex: number;
@@ -212,28 +139,7 @@ export interface VoteResponsePartitionData {
   voteGranted: boolean;
 }
 
-/** Writes VoteResponsePartitionData in `version`. */
-export function encodeVoteResponsePartitionData(w: Writer, m: Input<VoteResponsePartitionData>, version: number): void {
-  w.int32(m.partitionIndex ?? 0);
-  w.int16(m.errorCode ?? 0);
-  w.int32(m.leaderId ?? 0);
-  w.int32(m.leaderEpoch ?? 0);
-  w.boolean(m.voteGranted ?? false);
-  w.unsignedVarint(0);
-}
-
-/** Reads VoteResponsePartitionData in `version`. */
-export function decodeVoteResponsePartitionData(r: Reader, version: number): VoteResponsePartitionData {
-  const partitionIndex_: number = r.int32();
-  const errorCode_: number = r.int16();
-  const leaderId_: number = r.int32();
-  const leaderEpoch_: number = r.int32();
-  const voteGranted_: boolean = r.boolean();
-  r.skipTags();
-  return { partitionIndex: partitionIndex_, errorCode: errorCode_, leaderId: leaderId_, leaderEpoch: leaderEpoch_, voteGranted: voteGranted_ };
-}
-
-/** Part of VoteResponse, versions 0-2. */
+/** Part of VoteResponse. */
 export interface VoteResponseNodeEndpoint {
   /** int32, versions 1+. */
   nodeId: number;
@@ -243,34 +149,110 @@ export interface VoteResponseNodeEndpoint {
   port: number;
 }
 
-/** Writes VoteResponseNodeEndpoint in `version`. */
-export function encodeVoteResponseNodeEndpoint(w: Writer, m: Input<VoteResponseNodeEndpoint>, version: number): void {
-  if (version >= 1) {
-    w.int32(m.nodeId ?? 0);
+/** Writes VoteResponse in `version`. */
+export function encodeVoteResponse(w: Writer, m: Input<VoteResponse>, version: number): void {
+  checkVersion("VoteResponse", version, 0, 2);
+  w.int16(m.errorCode ?? 0);
+  writeList(w, m.topics ?? [], version, true, encodeVoteResponseTopicData);
+  const hasNodeEndpoints = (m.nodeEndpoints?.length ?? 0) > 0;
+  if (hasNodeEndpoints && version < 1) unsupportedField("VoteResponse", "nodeEndpoints", version);
+  w.unsignedVarint(Number(hasNodeEndpoints));
+  if (hasNodeEndpoints) {
+    const t = new Writer(32);
+    writeList(t, m.nodeEndpoints ?? [], version, true, encodeVoteResponseNodeEndpoint);
+    w.tag(0, t);
   }
-  else if (m.nodeId !== undefined && m.nodeId !== 0) unsupportedField("VoteResponseNodeEndpoint", "nodeId", version);
-  if (version >= 1) {
-    w.text(m.host ?? "", true);
-  }
-  else if (m.host !== undefined && m.host !== "") unsupportedField("VoteResponseNodeEndpoint", "host", version);
-  if (version >= 1) {
-    w.uint16(m.port ?? 0);
-  }
-  else if (m.port !== undefined && m.port !== 0) unsupportedField("VoteResponseNodeEndpoint", "port", version);
+}
+
+function encodeVoteResponseTopicData(w: Writer, m: Input<VoteResponseTopicData>, version: number): void {
+  w.text(m.topicName ?? "", true);
+  writeList(w, m.partitions ?? [], version, true, encodeVoteResponsePartitionData);
   w.unsignedVarint(0);
 }
 
-/** Reads VoteResponseNodeEndpoint in `version`. */
-export function decodeVoteResponseNodeEndpoint(r: Reader, version: number): VoteResponseNodeEndpoint {
-  const nodeId_: number = version >= 1 ? r.int32() : 0;
-  const host_: string = version >= 1 ? r.textField(true) : "";
-  const port_: number = version >= 1 ? r.uint16() : 0;
-  r.skipTags();
-  return { nodeId: nodeId_, host: host_, port: port_ };
+function encodeVoteResponsePartitionData(w: Writer, m: Input<VoteResponsePartitionData>, _version: number): void {
+  w.int32(m.partitionIndex ?? 0);
+  w.int16(m.errorCode ?? 0);
+  w.int32(m.leaderId ?? 0);
+  w.int32(m.leaderEpoch ?? 0);
+  w.boolean(m.voteGranted ?? false);
+  w.unsignedVarint(0);
 }
 
-/** Vote (52) as a client sees it. */
-export const voteApi: ClientApi<VoteRequest, VoteResponse> = { key: 52, name: "Vote", minVersion: 0, maxVersion: 2, flexibleFrom: 0, encodeRequest: encodeVoteRequest, decodeResponse: decodeVoteResponse };
+function encodeVoteResponseNodeEndpoint(w: Writer, m: Input<VoteResponseNodeEndpoint>, _version: number): void {
+  w.int32(m.nodeId ?? 0);
+  w.text(m.host ?? "", true);
+  w.uint16(m.port ?? 0);
+  w.unsignedVarint(0);
+}
 
-/** Vote (52) as a broker sees it. */
-export const voteServerApi: ServerApi<VoteRequest, VoteResponse> = { key: 52, name: "Vote", minVersion: 0, maxVersion: 2, flexibleFrom: 0, decodeRequest: decodeVoteRequest, encodeResponse: encodeVoteResponse };
+/** Reads VoteResponse in `version`. */
+export function decodeVoteResponse(r: Reader, version: number): VoteResponse {
+  checkVersion("VoteResponse", version, 0, 2);
+  const m: VoteResponse = {
+    errorCode: r.int16(),
+    topics: readList(r, version, true, decodeVoteResponseTopicData),
+    nodeEndpoints: [],
+  };
+  for (let n = r.unsignedVarint(); n > 0; n--) {
+    const tag = r.unsignedVarint();
+    const end = r.startTag();
+    if (tag === 0 && version >= 1) m.nodeEndpoints = readList(r, version, true, decodeVoteResponseNodeEndpoint);
+    else r.position = end;
+    r.endTag(end);
+  }
+  return m;
+}
+
+function decodeVoteResponseTopicData(r: Reader, version: number): VoteResponseTopicData {
+  const m: VoteResponseTopicData = {
+    topicName: r.textField(true),
+    partitions: readList(r, version, true, decodeVoteResponsePartitionData),
+  };
+  r.skipTags();
+  return m;
+}
+
+function decodeVoteResponsePartitionData(r: Reader, _version: number): VoteResponsePartitionData {
+  const m: VoteResponsePartitionData = {
+    partitionIndex: r.int32(),
+    errorCode: r.int16(),
+    leaderId: r.int32(),
+    leaderEpoch: r.int32(),
+    voteGranted: r.boolean(),
+  };
+  r.skipTags();
+  return m;
+}
+
+function decodeVoteResponseNodeEndpoint(r: Reader, _version: number): VoteResponseNodeEndpoint {
+  const m: VoteResponseNodeEndpoint = {
+    nodeId: r.int32(),
+    host: r.textField(true),
+    port: r.uint16(),
+  };
+  r.skipTags();
+  return m;
+}
+
+/** Vote (52) for a client. */
+export const voteApi: ClientApi<VoteRequest, VoteResponse> = {
+  key: 52,
+  name: "Vote",
+  minVersion: 0,
+  maxVersion: 2,
+  flexibleFrom: 0,
+  encodeRequest: encodeVoteRequest,
+  decodeResponse: decodeVoteResponse,
+};
+
+/** Vote (52) for a broker. */
+export const voteServerApi: ServerApi<VoteRequest, VoteResponse> = {
+  key: 52,
+  name: "Vote",
+  minVersion: 0,
+  maxVersion: 2,
+  flexibleFrom: 0,
+  decodeRequest: decodeVoteRequest,
+  encodeResponse: encodeVoteResponse,
+};

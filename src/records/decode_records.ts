@@ -79,13 +79,11 @@ export function decodeRecords(
     if (offsetDelta < 0 || offsetDelta > lastOffsetDelta) {
       throw fault(i, recordStart, `offset delta ${offsetDelta}, the batch's last is ${lastOffsetDelta}`);
     }
-    if (!Number.isSafeInteger(timestampDelta) || !Number.isSafeInteger(origin.baseTimestamp + timestampDelta)) {
-      throw fault(i, recordStart, "its timestamp does not fit a JavaScript number");
-    }
+    const isPlain = isLogAppendTime || Number.isSafeInteger(timestampDelta);
     records[i] = new Record(
-      origin,
+      isPlain ? origin : withExactTimestamp(origin, bodyStart + 1),
       offsetDelta,
-      isLogAppendTime ? 0 : timestampDelta,
+      isLogAppendTime || !isPlain ? 0 : timestampDelta,
       keyStart,
       keyLength,
       valueStart,
@@ -96,6 +94,22 @@ export function decodeRecords(
     throw fault(count, cursor.position, `${end - cursor.position} bytes left after the ${count} records declared`);
   }
   return records;
+}
+
+/**
+ * The origin for a record whose timestamp delta, which begins at `position`, is beyond a JavaScript number: the timestamp
+ * itself may not be. Where it is, the record says so when asked for it.
+ */
+function withExactTimestamp(origin: RecordOrigin, position: number): RecordOrigin {
+  let z = 0n;
+  for (let shift = 0n;; shift += 7n) {
+    const byte = origin.bytes[position++]!;
+    z |= BigInt(byte & 0x7f) << shift;
+    if (byte < 0x80) break;
+  }
+  const delta = (z >> 1n) ^ -(z & 1n);
+  const { baseTimestamp } = origin;
+  return { ...origin, baseTimestamp: Number.isNaN(baseTimestamp) ? NaN : Number(BigInt(baseTimestamp) + delta) };
 }
 
 /** Reads varints; notes one that is too long instead of throwing, to stay small enough to be inlined. */
@@ -139,7 +153,7 @@ class Cursor {
     return this.#longVarlong();
   }
 
-  /** Beyond 2^53 the answer is rounded: the caller refuses what is not a safe integer. */
+  /** Beyond 2^53 the answer is rounded: the caller looks again at what is not a safe integer. */
   #longVarlong(): number {
     let low = 0;
     let high = 0;

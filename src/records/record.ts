@@ -9,6 +9,7 @@
  */
 
 import { utf8Read } from "../bytes/utf8.ts";
+import { CorruptRecordError } from "../core/kafka_error.ts";
 
 /** A header: its key and its value, which may be null. Keys may repeat; the order is kept. */
 export type Header = readonly [key: string, value: Uint8Array | null];
@@ -26,7 +27,7 @@ export interface RecordOrigin {
   readonly partition: number;
   /** Offset the records' deltas count from. */
   readonly baseOffset: number;
-  /** Timestamp the records' deltas count from. */
+  /** Timestamp the records' deltas count from; NaN when it is beyond ±(2^53−1). */
   readonly baseTimestamp: number;
   /** Meaning of the timestamps. */
   readonly timestampType: TimestampType;
@@ -83,9 +84,15 @@ export class Record {
     return this.#origin.baseOffset + this.#offsetDelta;
   }
 
-  /** Milliseconds since 1970: when it was made or appended, see {@linkcode timestampType}; −1 for none. */
+  /**
+   * Milliseconds since 1970: when it was made or appended, see {@linkcode timestampType}; −1 for none.
+   *
+   * @throws CorruptRecordError with code `"UNSAFE_INTEGER"` for one beyond ±(2^53−1), which a number cannot hold.
+   */
   get timestamp(): number {
-    return this.#origin.baseTimestamp + this.#timestampDelta;
+    const timestamp = this.#origin.baseTimestamp + this.#timestampDelta;
+    if (!Number.isSafeInteger(timestamp)) throw this.#unsafeTimestamp();
+    return timestamp;
   }
 
   /** Whether the producer set the timestamp (`"CreateTime"`) or the broker (`"LogAppendTime"`). */
@@ -135,6 +142,19 @@ export class Record {
       headers.push([key, length < 0 ? null : bytes.subarray(cursor.position, cursor.position += length)]);
     }
     return headers;
+  }
+
+  #unsafeTimestamp(): CorruptRecordError {
+    const { offset, partition, topic } = this;
+    const place = topic === "" ? `offset ${offset}` : `${topic}-${partition}, offset ${offset}`;
+    return new CorruptRecordError(
+      `${place}: the timestamp is beyond ±(2^53−1), which a JavaScript number cannot hold`,
+      {
+        code: "UNSAFE_INTEGER",
+        offset,
+        ...(topic === "" ? {} : { topic, partition }),
+      },
+    );
   }
 }
 

@@ -278,7 +278,7 @@ export class RecordBatch implements Batch {
       topic: this.#context.topic ?? "",
       partition: this.#context.partition ?? -1,
       baseOffset,
-      baseTimestamp: isLogAppendTime ? this.maxTimestamp : this.baseTimestamp,
+      baseTimestamp: this.#int64OrNaN(isLogAppendTime ? F.maxTimestamp : F.baseTimestamp),
       timestampType: isLogAppendTime ? "LogAppendTime" : "CreateTime",
       baseSequence: this.baseSequence,
       hasHeaders: true,
@@ -306,11 +306,16 @@ export class RecordBatch implements Batch {
   }
 
   #int64(at: number, field: string): number {
+    const value = this.#int64OrNaN(at);
+    if (Number.isNaN(value)) throw this.#unsafe(field);
+    return value;
+  }
+
+  #int64OrNaN(at: number): number {
     const view = this.#view;
     const position = this.#start + at;
     const value = view.getInt32(position) * 4294967296 + view.getUint32(position + 4);
-    if (!Number.isSafeInteger(value)) throw this.#unsafe(field);
-    return value;
+    return Number.isSafeInteger(value) ? value : NaN;
   }
 
   #corrupt(reason: string): CorruptRecordError {
@@ -329,8 +334,8 @@ export class RecordBatch implements Batch {
 
   /** The base offset where it is a number we can name; error messages must not fail themselves. */
   #knownOffset(): number | undefined {
-    const value = this.#view.getInt32(this.#start) * 4294967296 + this.#view.getUint32(this.#start + 4);
-    return Number.isSafeInteger(value) ? value : undefined;
+    const offset = this.#int64OrNaN(F.baseOffset);
+    return Number.isNaN(offset) ? undefined : offset;
   }
 }
 

@@ -18,6 +18,8 @@ export interface ManualClockOptions {
    * happens in memory; code under test that waits for files, sockets or `crypto` needs more.
    */
   readonly quietTurns?: number;
+  /** Real milliseconds that `runUntil` waits for the outside world when no timer is left. Default 2000. */
+  readonly patienceMs?: number;
 }
 
 interface ManualTimer {
@@ -25,14 +27,12 @@ interface ManualTimer {
   readonly run: () => void;
 }
 
-/** How long {@linkcode ManualClock.runUntil} waits for the outside world when no timer is left; only failing tests do. */
-const PATIENCE_MS = 2000;
-
 /** A clock in the hands of a test. */
 export class ManualClock implements Clock {
   #now: number;
   readonly #wallOffset: number;
   readonly #quietTurns: number;
+  readonly #patienceMs: number;
   /** By due time; timers due at the same time in the order they were set. */
   readonly #timers: ManualTimer[] = [];
   #turns: (() => void)[] = [];
@@ -41,6 +41,7 @@ export class ManualClock implements Clock {
     this.#now = options.now ?? 0;
     this.#wallOffset = (options.wallTime ?? Date.UTC(2024, 0, 1)) - this.#now;
     this.#quietTurns = options.quietTurns ?? 2;
+    this.#patienceMs = options.patienceMs ?? 2000;
   }
 
   /** Timers that are set and have not fired. A closed client must leave none. */
@@ -121,7 +122,7 @@ export class ManualClock implements Clock {
   async #waitOutside(settled: () => boolean): Promise<void> {
     const start = Date.now();
     while (!settled() && this.#timers.length === 0) {
-      if (Date.now() - start > PATIENCE_MS) throw new Error("never settles: no timer is set and nothing happens");
+      if (Date.now() - start > this.#patienceMs) throw new Error("never settles: no timer is set and nothing happens");
       await new Promise((resolve) => setTimeout(resolve, 1));
       await this.flush();
     }

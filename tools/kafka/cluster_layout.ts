@@ -81,7 +81,9 @@ export function writeLayout(directory: string, layout: ClusterLayout): void {
 export function readLayout(directory: string): ClusterLayout {
   const file = clusterFiles.layout(directory);
   if (!fs.existsSync(file)) {
-    throw new LauncherError(`${directory} holds no cluster (no ${path.basename(file)}): start one with --dir ${directory}`);
+    throw new LauncherError(
+      `${directory} holds no cluster (no ${path.basename(file)}): start one with --dir ${directory}`,
+    );
   }
   return JSON.parse(fs.readFileSync(file, "utf8")) as ClusterLayout;
 }

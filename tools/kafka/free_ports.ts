@@ -15,10 +15,14 @@ export async function freePortBlocks(count: number, random: () => number = Math.
   for (let i = 0; i < blocks; i++) {
     const base = first + portsPerNode * ((start + i) % (blocks - count));
     const bases = Array.from({ length: count }, (_, node) => base + portsPerNode * node);
-    const ports = bases.flatMap((port) => [...Object.values(listenerOffsets), controllerOffset].map((offset) => port + offset));
+    const ports = bases.flatMap((port) =>
+      [...Object.values(listenerOffsets), controllerOffset].map((offset) => port + offset)
+    );
     if ((await Promise.all(ports.map(isFree))).every(Boolean)) return bases;
   }
-  throw new LauncherError(`no ${count} blocks of ${portsPerNode} free ports between ${first} and ${first + portsPerNode * blocks}`);
+  throw new LauncherError(
+    `no ${count} blocks of ${portsPerNode} free ports between ${first} and ${first + portsPerNode * blocks}`,
+  );
 }
 
 function isFree(port: number): Promise<boolean> {

@@ -71,6 +71,8 @@ export function jvmArguments(options: JvmOptions): string[] {
   const log = "-Dorg.slf4j.simpleLogger.";
   return [
     ...["-Xmx512m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-Xshare:auto", "-Djava.awt.headless=true"],
+    // The JVM's own warnings, such as that the archive does not fit, would go to standard output, into what a tool prints.
+    ...["-Xlog:disable", "-Xlog:all=error:stderr"],
     ...(options.archive !== undefined && fs.existsSync(options.archive)
       ? [`-XX:SharedArchiveFile=${options.archive}`]
       : []),

@@ -66,7 +66,11 @@ export function callJavaServer(
       settle();
     };
     const timer = setTimeout(() => {
-      end(() => reject(new LauncherError(`${what} did not end within ${timeoutMs} ms; until then it printed:\n${answer.text()}`)));
+      end(() =>
+        reject(
+          new LauncherError(`${what} did not end within ${timeoutMs} ms; until then it printed:\n${answer.text()}`),
+        )
+      );
     }, timeoutMs);
     socket.on("connect", () => {
       connected = true;
@@ -80,10 +84,14 @@ export function callJavaServer(
     });
     socket.on("error", (cause) => {
       if (!connected) end(() => resolve(undefined));
-      else end(() => reject(new LauncherError(`${what}: the connection to the Java server failed: ${cause.message}`, { cause })));
+      else {end(() =>
+          reject(new LauncherError(`${what}: the connection to the Java server failed: ${cause.message}`, { cause }))
+        );}
     });
     socket.on("close", () => {
-      end(() => reject(new LauncherError(`${what} ended the Java server, or its token is wrong; it printed:\n${answer.text()}`)));
+      end(() =>
+        reject(new LauncherError(`${what} ended the Java server, or its token is wrong; it printed:\n${answer.text()}`))
+      );
     });
   });
 }

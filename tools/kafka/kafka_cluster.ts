@@ -50,6 +50,8 @@ export interface KafkaClusterOptions {
   readonly jvm?: readonly string[];
   /** Apache Kafka's version. Default: the one the tests run against. */
   readonly version?: string;
+  /** Starts the JVM for {@linkcode KafkaCluster.tool} at once, for other processes to use. Default: false, at the owner's first use. */
+  readonly javaServer?: boolean;
   /** How long the nodes may take to be ready. Default: 90,000. */
   readonly timeoutMs?: number;
   /** Told what takes long. Default: nobody. */
@@ -92,7 +94,8 @@ export class KafkaCluster {
 
   /** Starts a cluster, or the stopped one of `directory`; resolves when every broker answers and knows all others. */
   static async start(options: KafkaClusterOptions = {}): Promise<KafkaCluster> {
-    const temporary = options.directory === undefined;
+    const count = options.nodes ?? 1;
+    if (count !== 1 && count !== 3) throw new LauncherError(`a cluster has 1 or 3 nodes, not ${count}`);
     const distribution = new KafkaDistribution({
       ...(options.version === undefined ? {} : { version: options.version }),
       ...(options.onProgress === undefined ? {} : { onProgress: options.onProgress }),
@@ -106,7 +109,7 @@ export class KafkaCluster {
       throw new LauncherError(`a cluster runs in ${directory} already`);
     }
     const isNew = !fs.existsSync(clusterFiles.layout(directory));
-    const layout = isNew ? await newLayout(options, distribution.version, temporary) : oldLayout(directory, options);
+    const layout = isNew ? await newLayout(options, distribution.version) : oldLayout(directory, options);
     const cluster = new KafkaCluster(directory, layout, distribution);
     try {
       if (isNew) await cluster.#prepare(options);
@@ -114,7 +117,10 @@ export class KafkaCluster {
       if (isNew) await cluster.#format(options);
       const ids = layout.nodes.map((node) => node.id);
       for (const id of ids) cluster.#launch(id);
-      await cluster.waitUntilReady(ids, options.timeoutMs);
+      await Promise.all([
+        cluster.waitUntilReady(ids, options.timeoutMs),
+        options.javaServer ? cluster.startJavaServer() : undefined,
+      ]);
     } catch (error) {
       await cluster.stop({ keepLogs: true });
       throw error;
@@ -224,7 +230,9 @@ export class KafkaCluster {
       if (seen.every((brokers) => brokers !== undefined && ids.every((id) => brokers.includes(id)))) return;
     }
     const logs = ids.map((id) => `--- node ${id}\n${this.log(id, 15)}`).join("\n");
-    throw new LauncherError(`nodes ${ids.join(", ")} were not ready within ${timeoutMs} ms; the ends of their logs:\n${logs}`);
+    throw new LauncherError(
+      `nodes ${ids.join(", ")} were not ready within ${timeoutMs} ms; the ends of their logs:\n${logs}`,
+    );
   }
 
   /**
@@ -283,7 +291,9 @@ export class KafkaCluster {
 
   /** Writes the nodes' first metadata. A JVM start for each, so all at once. */
   async #format(options: KafkaClusterOptions): Promise<void> {
-    const features = Object.entries(options.features ?? {}).flatMap(([name, level]) => ["--feature", `${name}=${level}`]);
+    const features = Object.entries(options.features ?? {}).flatMap((
+      [name, level],
+    ) => ["--feature", `${name}=${level}`]);
     await Promise.all(this.layout.nodes.map(async ({ id }) => {
       const { code, stdout, stderr } = await runJavaTool(this.#distribution, "kafka.tools.StorageTool", [
         ...["format", "-t", clusterId, "-c", clusterFiles.properties(this.directory, id), ...features],
@@ -333,7 +343,10 @@ export class KafkaCluster {
     try {
       const mark = path.join(this.directory, name);
       const options = jvmArguments({ ...jvm, mark, archive: this.#distribution.archive });
-      const child = spawn(findJavaProgram("java"), [...options, ...args], { detached: true, stdio: ["ignore", output, output] });
+      const child = spawn(findJavaProgram("java"), [...options, ...args], {
+        detached: true,
+        stdio: ["ignore", output, output],
+      });
       child.on("error", () => {}); // seen as a process that is not there
       child.unref();
       return child;
@@ -356,7 +369,9 @@ export class KafkaCluster {
   #node(id: number): NodeLayout {
     const node = this.layout.nodes.find((other) => other.id === id);
     if (node !== undefined) return node;
-    throw new LauncherError(`there is no node ${id}; the cluster has ${this.layout.nodes.map((other) => other.id).join(", ")}`);
+    throw new LauncherError(
+      `there is no node ${id}; the cluster has ${this.layout.nodes.map((other) => other.id).join(", ")}`,
+    );
   }
 
   #pid(id: number): number | undefined {
@@ -378,14 +393,12 @@ export class KafkaCluster {
   }
 }
 
-async function newLayout(options: KafkaClusterOptions, kafkaVersion: string, temporary: boolean): Promise<ClusterLayout> {
-  const count = options.nodes ?? 1;
-  if (count !== 1 && count !== 3) throw new LauncherError(`a cluster has 1 or 3 nodes, not ${count}`);
-  const ports = await freePortBlocks(count);
+async function newLayout(options: KafkaClusterOptions, kafkaVersion: string): Promise<ClusterLayout> {
+  const ports = await freePortBlocks(options.nodes ?? 1);
   return {
     kafkaVersion,
     secure: options.secure ?? false,
-    temporary,
+    temporary: options.directory === undefined,
     jvm: options.jvm ?? [],
     nodes: ports.map((basePort, index) => ({ id: index + 1, basePort })),
   };
@@ -397,7 +410,9 @@ function oldLayout(directory: string, options: KafkaClusterOptions): ClusterLayo
     .filter((name) => options[name] !== undefined);
   if (fixed.length === 0) return readLayout(directory);
   throw new LauncherError(
-    `${directory} holds a stopped cluster, which comes back as it was: leave out ${fixed.join(", ")}, or remove the directory to begin anew`,
+    `${directory} holds a stopped cluster, which comes back as it was: leave out ${
+      fixed.join(", ")
+    }, or remove the directory to begin anew`,
   );
 }
 

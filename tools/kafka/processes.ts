@@ -50,7 +50,11 @@ export function findExecutable(name: string, env: Environment = process.env): st
 }
 
 /** Runs a program to its end and collects what it wrote. A code other than 0 is a result, not an error. */
-export function runProgram(file: string, args: readonly string[], options: ProgramOptions = {}): Promise<ProgramResult> {
+export function runProgram(
+  file: string,
+  args: readonly string[],
+  options: ProgramOptions = {},
+): Promise<ProgramResult> {
   return new Promise((resolve, reject) => {
     const child = spawn(file, [...args], {
       stdio: ["pipe", "pipe", "pipe"],

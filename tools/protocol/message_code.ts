@@ -1,8 +1,8 @@
 /**
  * Turns one message definition into TypeScript: interfaces, an encoder and a decoder.
  *
- * The code is one function a struct and direction. All versions share it, with a condition only where they differ: twice the code for flexible and
- * other versions would double the bundle.
+ * There is one function a struct and direction. All versions share it, with conditions only where they differ: a second
+ * copy for flexible versions would double the bundle.
  *
  * @module
  */
@@ -35,36 +35,46 @@ interface Struct {
 /** The code of one message. */
 export class MessageCode {
   /** The declarations, without imports. */
-  readonly lines: string[] = [];
+  lines: string[] = [];
   /** Names used from other files. */
   readonly imports: Set<string> = new Set();
   readonly #spec: MessageSpec;
   readonly #flexible: Range;
+  readonly #message: Struct;
   readonly #structs = new Map<string, Struct>();
+  readonly #hasVersions: boolean;
+  readonly #isFlexibleInSome: boolean;
 
+  /** Writes the code of `spec`. */
   constructor(spec: MessageSpec) {
     this.#spec = spec;
     this.#flexible = parseRange(spec.flexibleVersions);
-    const message = { typeName: spec.name, fields: spec.fields ?? [], reach: parseRange(spec.validVersions) };
-    this.#reach(message, structsOf(spec));
-    this.#interface(message, `/** ${this.#describe()} */`);
-    for (const struct of this.#structs.values()) this.#interface(struct, `/** Part of ${spec.name}. */`);
-    this.#encoder(message, true);
-    for (const struct of this.#structs.values()) this.#encoder(struct, false);
-    this.#decoder(message, true);
-    for (const struct of this.#structs.values()) this.#decoder(struct, false);
+    const reach = parseRange(spec.validVersions);
+    this.#message = { typeName: spec.name, fields: spec.fields ?? [], reach };
+    this.#hasVersions = reach.max > reach.min;
+    this.#isFlexibleInSome = this.#flex(reach) === "flexible";
+    this.#findStructs(this.#message, structsOf(spec));
+    const all = [this.#message, ...this.#structs.values()];
+    for (const struct of all) this.#interface(struct);
+    for (const struct of all) this.#encoder(struct);
+    for (const struct of all) this.#decoder(struct);
+    this.lines = this.lines.flatMap(wrap);
   }
 
   #describe(): string {
     const { name, type, apiKey, validVersions, latestVersionUnstable } = this.#spec;
-    const number = apiKey === undefined ? "" : type === "request" || type === "response" ? `, API ${apiKey}` : `, type ${apiKey}`;
+    const number = apiKey === undefined
+      ? ""
+      : type === "request" || type === "response"
+      ? `, API ${apiKey}`
+      : `, type ${apiKey}`;
     const unstable = latestVersionUnstable ? ", the last one not stable" : "";
     const flexible = isEmpty(this.#flexible) ? "" : `, flexible from ${this.#flexible.min}`;
     return `${name}${number}, versions ${validVersions}${unstable}${flexible}.`;
   }
 
   /** Finds the structs in the order of their use, each with the versions in which some field leads to it. */
-  #reach(struct: Struct, definitions: ReadonlyMap<string, readonly FieldSpec[]>): void {
+  #findStructs(struct: Struct, definitions: ReadonlyMap<string, readonly FieldSpec[]>): void {
     for (const field of struct.fields) {
       const name = elementOf(field.type) ?? field.type;
       const fields = definitions.get(name);
@@ -79,7 +89,7 @@ export class MessageCode {
         const both = { min: Math.min(inner.reach.min, reach.min), max: Math.max(inner.reach.max, reach.max) };
         inner.reach = isEmpty(inner.reach) ? reach : isEmpty(reach) ? inner.reach : both;
       }
-      this.#reach(inner, definitions);
+      this.#findStructs(inner, definitions);
     }
   }
 
@@ -95,15 +105,32 @@ export class MessageCode {
     else this.lines.push(`${pad}${condition}{`, `${pad}  ${text}`, `${pad}}`);
   }
 
+  /** An expression on one line or, when that is too long, a line for each of its alternatives. */
+  #pushLong(indent: number, start: string, expression: string): void {
+    const pad = " ".repeat(indent);
+    if (pad.length + start.length + expression.length < WIDTH) this.lines.push(`${pad}${start}${expression};`);
+    else this.lines.push(`${pad}${start}${expression.replaceAll(" || ", ` ||\n${pad}  `)};`);
+  }
+
   // Types and defaults
 
-  #interface({ typeName, fields }: Struct, doc: string): void {
-    this.lines.push(doc, `export interface ${typeName} {`);
+  #interface(struct: Struct): void {
+    const { typeName, fields } = struct;
+    const doc = struct === this.#message ? this.#describe() : `Part of ${this.#spec.name}.`;
+    if (fields.length === 0) {
+      this.lines.push(`/** ${doc} */`, `export type ${typeName} = Record<string, never>;`, "");
+      return;
+    }
+    this.lines.push(`/** ${doc} */`, `export interface ${typeName} {`);
     for (const field of fields) {
       const facts = [field.type.replace("[]", "list of "), `versions ${field.versions ?? field.taggedVersions}`];
       if (field.nullableVersions !== undefined) facts.push(`null in versions ${field.nullableVersions}`);
       if (field.tag !== undefined) facts.push(`tag ${field.tag}`);
-      if (field.default !== undefined) facts.push(`default ${JSON.stringify(field.default).replaceAll('"', "") || '""'}`);
+      if (field.default !== undefined) {
+        const given = String(field.default);
+        const isCut = field.type === "int64" && Number(given) > Number.MAX_SAFE_INTEGER;
+        facts.push(`default ${given === "" ? '""' : given}${isCut ? ` (here ${integerDefault(field)})` : ""}`);
+      }
       this.lines.push(`  /** ${facts.join(", ")}. */`, `  ${camelCase(field.name)}: ${this.#typeOf(field)};`);
     }
     this.lines.push("}", "");
@@ -187,7 +214,9 @@ export class MessageCode {
       return fields.map((inner) => this.#isSet(inner, `${path}?.${camelCase(inner.name)}`)).join(" || ");
     }
     if (fallback === "[]") return this.#isSetBySize(field, path, `(${path}?.length ?? 0) > 0`);
-    if (fallback === "NO_BYTES") return this.#isSetBySize(field, path, `${this.#use("byteLength")}(${path} ?? NO_BYTES) > 0`);
+    if (fallback === "NO_BYTES") {
+      return this.#isSetBySize(field, path, `${this.#use("byteLength")}(${path} ?? NO_BYTES) > 0`);
+    }
     if (fallback === "false") return `${path} === true`;
     if (fallback === "null" || !this.#isNullable(field)) return `(${path} ?? ${fallback}) !== ${fallback}`;
     return `${path} !== undefined && ${path} !== ${fallback}`;
@@ -199,25 +228,26 @@ export class MessageCode {
 
   // Functions
 
-  /** Declares the function of a struct or message; what it does not use it does not take, or takes as `_version`. */
-  #function(head: string, result: string, first: string, struct: Struct, isMessage: boolean, body: () => void): void {
+  /** Declares the function of the message, which is public, or of a struct, which is told what the message has found out. */
+  #function(head: string, result: string, first: string, struct: Struct, body: () => void): void {
+    const isMessage = struct === this.#message;
     const start = this.lines.length;
     body();
     const lines = this.lines.splice(start);
-    const uses = (word: string) => new RegExp(`\\b${word}\\b`).test(lines.join("\n"));
-    const parameters = [first];
-    const version = isMessage || uses("version") ? "version" : uses("flexible") ? "_version" : undefined;
-    if (version !== undefined) parameters.push(`${version}: number`);
-    if (!isMessage && uses("flexible")) parameters.push("flexible: boolean");
+    const uses = (word: string): boolean => lines.some((line) => new RegExp(`\\b${word}\\b`).test(line));
+    const parameters = first.split(", ").map((parameter) => uses(parameter[0]!) ? parameter : `_${parameter}`);
+    if (isMessage) parameters.push("version: number");
+    else {
+      if (this.#hasVersions) parameters.push(`${uses("version") ? "" : "_"}version: number`);
+      if (this.#isFlexibleInSome) parameters.push(`${uses("flexible") ? "" : "_"}flexible: boolean`);
+    }
+    const before = isMessage ? "export function " : "function ";
+    const signature = `${before}${head}(${parameters.join(", ")}): ${result} {`;
     if (isMessage) {
       this.lines.push(`/** ${head.startsWith("encode") ? "Writes" : "Reads"} ${struct.typeName} in \`version\`. */`);
     }
-    const signature = `${isMessage ? "export " : ""}function ${head}(${parameters.join(", ")}): ${result} {`;
     if (signature.length <= WIDTH) this.lines.push(signature);
-    else {
-      this.lines.push(signature.slice(0, signature.indexOf("(") + 1), ...parameters.map((parameter) => `  ${parameter},`));
-      this.lines.push(`): ${result} {`);
-    }
+    else this.lines.push(`${before}${head}(`, ...parameters.map((parameter) => `  ${parameter},`), `): ${result} {`);
     if (isMessage) {
       const { min, max } = struct.reach;
       this.lines.push(`  ${this.#use("checkVersion")}("${struct.typeName}", version, ${min}, ${max});`);
@@ -226,32 +256,37 @@ export class MessageCode {
     this.lines.push(...lines, "}", "");
   }
 
-  #encoder(struct: Struct, isMessage: boolean): void {
+  /** Arguments of a call of a struct's function. */
+  #arguments(first: string): string {
+    return [first, ...(this.#hasVersions ? ["version"] : []), ...(this.#isFlexibleInSome ? ["flexible"] : [])].join(
+      ", ",
+    );
+  }
+
+  #encoder(struct: Struct): void {
     if (isEmpty(struct.reach)) return;
-    const { typeName, fields, reach } = struct;
-    this.#function(`encode${typeName}`, "void", `w: Writer, m: Input<${typeName}>`, struct, isMessage, () => {
+    const { typeName, fields } = struct;
+    this.#function(`encode${typeName}`, "void", `w: Writer, m: Input<${typeName}>`, struct, () => {
       for (const field of fields) if (field.taggedVersions === undefined) this.#encodeField(struct, field);
-      for (const field of fields) {
-        if (field.taggedVersions === undefined) continue;
-        const unless = this.#unless(versionsOf(field), reach);
-        if (unless !== undefined) this.#refuse(struct, field, unless === "" ? "" : `${unless} && `, "");
-      }
       this.#encodeTags(struct);
     });
   }
 
   /** A field that is set and cannot be written is an error, unless it may be ignored. */
-  #refuse({ typeName }: Struct, field: FieldSpec, condition: string, before: string): void {
+  #refuse({ typeName }: Struct, field: FieldSpec, before: string, isSet?: string): void {
     if (field.ignorable === true) return;
     const name = camelCase(field.name);
-    const isSet = this.#isSet(field, `m.${name}`);
-    const both = condition !== "" && isSet.includes("||") ? `(${isSet})` : isSet;
-    this.#push(2, `${before}if (${condition}${both}) `, `${this.#use("unsupportedField")}("${typeName}", "${name}", version);`);
+    const condition = isSet ?? this.#isSet(field, `m.${name}`);
+    this.#push(
+      2,
+      `${before}if (${condition}) `,
+      `${this.#use("unsupportedField")}("${typeName}", "${name}", version);`,
+    );
   }
 
   #encodeField(struct: Struct, field: FieldSpec): void {
     const when = this.#when(versionsOf(field), struct.reach);
-    if (when === undefined) return this.#refuse(struct, field, "", "");
+    if (when === undefined) return this.#refuse(struct, field, "");
     const lines = this.#encodeValue(struct, field, "w");
     if (when === "") this.lines.push(...lines.map((line) => `  ${line}`));
     else {
@@ -259,8 +294,8 @@ export class MessageCode {
       else this.lines.push(`  if (${when}) {`, ...lines.map((line) => `    ${line}`), "  }");
       if (this.lines.at(-1) === "  }" && field.ignorable !== true) {
         this.lines.pop();
-        this.#refuse(struct, field, "", "} else ");
-      } else this.#refuse(struct, field, "", "else ");
+        this.#refuse(struct, field, "} else ");
+      } else this.#refuse(struct, field, "else ");
     }
   }
 
@@ -286,16 +321,18 @@ export class MessageCode {
     if (element !== undefined) {
       const inner = this.#structs.get(element);
       const item = inner === undefined ? this.#use(`write${pascal(element)}`) : `encode${inner.typeName}`;
-      lines.push(`${this.#use("writeList")}(${w}, ${given}, version, ${flex}, ${item});`);
+      lines.push(`${this.#use("writeList")}(${w}, ${given}, ${this.#version()}, ${flex}, ${item});`);
     } else if (this.#structs.has(type)) {
       const encode = `encode${this.#structs.get(type)!.typeName}`;
-      if (!isNullable) lines.push(`${encode}(${this.#arguments(encode, `${w}, ${given}`, type)});`);
+      if (!isNullable) lines.push(`${encode}(${this.#arguments(`${w}, ${given}`)});`);
       else {
-        if (fallback !== "null") throw new Error(`${this.#spec.name}.${field.name}: a struct that may be null has another default`);
+        if (fallback !== "null") {
+          throw new Error(`${this.#spec.name}.${field.name}: a struct that may be null has another default`);
+        }
         lines.push(
           `const ${name} = ${given};`,
           `${w}.int8(${name} === null ? -1 : 1);`,
-          `if (${name} !== null) ${encode}(${this.#arguments(encode, `${w}, ${name}`, type)});`,
+          `if (${name} !== null) ${encode}(${this.#arguments(`${w}, ${name}`)});`,
         );
       }
     } else if (type === "string") lines.push(`${w}.text(${given}, ${flex});`);
@@ -304,11 +341,146 @@ export class MessageCode {
     return lines;
   }
 
-  /** Arguments for a struct's function; as it is written later, it is told what it may want and takes what it uses. */
-  #arguments(_callee: string, first: string, type: string): string {
-    const { fields, reach } = this.#structs.get(type)!;
-    const needs = this.#needs(fields, reach, new Set());
-    const more = needs.flexible ? ["version", this.#flex(reach)] : needs.version ? ["version"] : [];
-    return [first, ...more].join(", ");
+  #encodeTags(struct: Struct): void {
+    const flex = this.#flex(struct.reach);
+    const onWire = this.#taggedFields(struct);
+    for (const field of struct.fields) {
+      if (field.taggedVersions === undefined) continue;
+      const isSet = this.#isSet(field, `m.${camelCase(field.name)}`);
+      if (!onWire.includes(field)) {
+        this.#refuse(struct, field, "", isSet);
+        continue;
+      }
+      const has = `has${field.name}`;
+      const when = this.#when(versionsOf(field), struct.reach)!;
+      // Where a version without the field refuses it, what is left to write is in a version that has it.
+      if (when === "" || field.ignorable !== true) this.#pushLong(2, `const ${has} = `, isSet);
+      else this.#pushLong(2, `const ${has} = ${when} && `, isSet.includes("||") ? `(${isSet})` : isSet);
+      if (when !== "") this.#refuse(struct, field, "", `${has} && ${this.#unless(versionsOf(field), struct.reach)}`);
+    }
+    if (flex === "false") return;
+    const count = onWire.map((field) => `Number(has${field.name})`).join(" + ");
+    const body = [`w.unsignedVarint(${count === "" ? 0 : count});`];
+    for (const field of onWire) {
+      this.#use("Writer");
+      body.push(`if (has${field.name}) {`, "  const t = new Writer(32);");
+      body.push(...this.#encodeValue(struct, field, "t").map((line) => `  ${line}`), `  w.tag(${field.tag}, t);`, "}");
+    }
+    this.#inFlexible(flex, body);
   }
+
+  /** The tagged fields that can be on the wire, in the order of their tags, which is how Kafka writes them. */
+  #taggedFields({ fields, reach }: Struct): FieldSpec[] {
+    return fields
+      .filter((field) => field.taggedVersions !== undefined && !isEmpty(intersection(versionsOf(field), reach)))
+      .sort((a, b) => a.tag! - b.tag!);
+  }
+
+  #inFlexible(flex: "flexible" | "true", body: readonly string[]): void {
+    if (flex === "true") this.lines.push(...body.map((line) => `  ${line}`));
+    else if (body.length === 1) this.lines.push(`  if (flexible) ${body[0]}`);
+    else this.lines.push("  if (flexible) {", ...body.map((line) => `    ${line}`), "  }");
+  }
+
+  #decoder(struct: Struct): void {
+    const { typeName, fields, reach } = struct;
+    if (isEmpty(reach)) return;
+    this.#function(`decode${typeName}`, typeName, "r: Reader", struct, () => {
+      const flex = this.#flex(reach);
+      // A literal is evaluated in the order of its lines, which is the order on the wire.
+      const start = flex === "false" ? "  return {" : `  const m: ${typeName} = {`;
+      if (fields.length === 0) this.lines.push(`${start}};`);
+      else this.lines.push(start);
+      for (const field of fields) this.lines.push(`    ${camelCase(field.name)}: ${this.#decodeField(struct, field)},`);
+      if (fields.length > 0) this.lines.push("  };");
+      if (flex === "false") return;
+      this.#decodeTags(struct, flex);
+      this.lines.push("  return m;");
+    });
+  }
+
+  #decodeField(struct: Struct, field: FieldSpec): string {
+    const when = this.#when(versionsOf(field), struct.reach);
+    if (field.taggedVersions !== undefined || when === undefined) return this.#defaultValue(field);
+    const value = this.#decodeValue(struct, field);
+    if (when === "") return value;
+    return `${when} ? ${value.includes(" ? ") ? `(${value})` : value} : ${this.#defaultValue(field)}`;
+  }
+
+  #decodeValue(struct: Struct, field: FieldSpec): string {
+    if (!this.#isNullable(field)) return this.#decodePlain(struct, field, false);
+    const when = this.#when(parseRange(field.nullableVersions), intersection(struct.reach, versionsOf(field)));
+    if (when === undefined) return this.#decodePlain(struct, field, false);
+    if (when === "") return this.#decodePlain(struct, field, true);
+    return `${when} ? ${this.#decodePlain(struct, field, true)} : ${this.#decodePlain(struct, field, false)}`;
+  }
+
+  #decodePlain(struct: Struct, field: FieldSpec, isNullable: boolean): string {
+    const { type } = field;
+    const flex = this.#flex(struct.reach, field);
+    const element = elementOf(type);
+    if (element !== undefined) {
+      const inner = this.#structs.get(element);
+      const item = inner === undefined ? this.#use(`read${pascal(element)}`) : `decode${inner.typeName}`;
+      return `${this.#use(isNullable ? "readListOrNull" : "readList")}(r, ${this.#version()}, ${flex}, ${item})`;
+    }
+    const inner = this.#structs.get(type);
+    if (inner !== undefined) {
+      const value = `decode${inner.typeName}(${this.#arguments("r")})`;
+      return isNullable ? `r.int8() < 0 ? null : ${value}` : value;
+    }
+    if (type === "string") return `r.${isNullable ? "textOrNull" : "textField"}(${flex})`;
+    if (type === "bytes" || type === "records") return `r.${isNullable ? "blobOrNull" : "blob"}(${flex})`;
+    return `r.${isBigint(field) ? "bigint64" : method(type)}()`;
+  }
+
+  #decodeTags(struct: Struct, flex: "flexible" | "true"): void {
+    const fields = this.#taggedFields(struct);
+    if (fields.length === 0) return this.#inFlexible(flex, ["r.skipTags();"]);
+    const branches = fields.map((field) => {
+      const when = this.#when(versionsOf(field), intersection(struct.reach, this.#flexible));
+      const condition = `tag === ${field.tag}${when === "" ? "" : ` && ${when}`}`;
+      return `if (${condition}) m.${camelCase(field.name)} = ${this.#decodeValue(struct, field)};`;
+    });
+    this.#inFlexible(flex, [
+      "for (let n = r.unsignedVarint(); n > 0; n--) {",
+      "  const tag = r.unsignedVarint();",
+      "  const end = r.startTag();",
+      ...branches.map((branch, i) => `  ${i === 0 ? "" : "else "}${branch}`),
+      "  else r.position = end;",
+      "  r.endTag(end);",
+      "}",
+    ]);
+  }
+
+  #version(): string {
+    return this.#hasVersions ? "version" : String(this.#message.reach.min);
+  }
+}
+
+/** A line that is too long, with the arguments of its call or the terms of its sum on lines of their own. */
+function wrap(line: string): string[] {
+  if (line.length <= WIDTH) return [line];
+  const pad = /^ */.exec(line)![0];
+  const choice = /^( *\w+: .*?)( \? .*)( : .*)$/.exec(line);
+  if (choice !== null) {
+    const [, condition, yes, no] = choice as unknown as [string, string, string, string];
+    return [condition, ...wrap(`${pad} ${yes}`), `${pad} ${no}`];
+  }
+  const call = /^(.*?\b(?:readList|readListOrNull|writeList|unsignedVarint)\()(.*)(\).*)$/.exec(line);
+  if (call === null || line.split("readList").length > 2) return [line];
+  const [, before, inner, after] = call as unknown as [string, string, string, string];
+  const parts = inner.includes(" + ")
+    ? `${inner.replaceAll(" + ", " +\n  ")},`.split("\n")
+    : inner.split(", ").map((part) => `${part},`);
+  return [before, ...parts.map((part) => `${pad}  ${part}`), `${pad}${after}`];
+}
+
+/** The reader's and writer's method for a type. */
+function method(type: string): string {
+  return type === "bool" ? "boolean" : type;
+}
+
+function pascal(type: string): string {
+  return type[0]!.toUpperCase() + type.slice(1);
 }

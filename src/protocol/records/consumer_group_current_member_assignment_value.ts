@@ -2,9 +2,10 @@
 
 import type { Reader } from "../../bytes/reader.ts";
 import { Writer } from "../../bytes/writer.ts";
-import { checkVersion, list, listOrNull, ZERO_UUID, type Input } from "../api.ts";
+import { checkVersion, type Input, type MessageSchema, ZERO_UUID } from "../api.ts";
+import { readInt32, readList, readListOrNull, writeInt32, writeList } from "../list.ts";
 
-/** Kafka's ConsumerGroupCurrentMemberAssignmentValue, versions 0. */
+/** ConsumerGroupCurrentMemberAssignmentValue, type 8, versions 0, flexible from 0. */
 export interface ConsumerGroupCurrentMemberAssignmentValue {
   /** int32, versions 0+. */
   memberEpoch: number;
@@ -18,84 +19,93 @@ export interface ConsumerGroupCurrentMemberAssignmentValue {
   partitionsPendingRevocation: ConsumerGroupCurrentMemberAssignmentValueTopicPartitions[];
 }
 
-/** Writes ConsumerGroupCurrentMemberAssignmentValue in `version`. */
-export function encodeConsumerGroupCurrentMemberAssignmentValue(w: Writer, m: Input<ConsumerGroupCurrentMemberAssignmentValue>, version: number): void {
-  checkVersion("ConsumerGroupCurrentMemberAssignmentValue", version, 0, 0);
-  w.int32(m.memberEpoch ?? 0);
-  w.int32(m.previousMemberEpoch ?? 0);
-  w.int8(m.state ?? 0);
-  {
-    const assignedPartitionsList = m.assignedPartitions ?? [];
-    w.count(assignedPartitionsList.length, true);
-    for (const item of assignedPartitionsList) encodeConsumerGroupCurrentMemberAssignmentValueTopicPartitions(w, item, version);
-  }
-  {
-    const partitionsPendingRevocationList = m.partitionsPendingRevocation ?? [];
-    w.count(partitionsPendingRevocationList.length, true);
-    for (const item of partitionsPendingRevocationList) encodeConsumerGroupCurrentMemberAssignmentValueTopicPartitions(w, item, version);
-  }
-  w.unsignedVarint(0);
-}
-
-/** Reads ConsumerGroupCurrentMemberAssignmentValue in `version`. */
-export function decodeConsumerGroupCurrentMemberAssignmentValue(r: Reader, version: number): ConsumerGroupCurrentMemberAssignmentValue {
-  checkVersion("ConsumerGroupCurrentMemberAssignmentValue", version, 0, 0);
-  const memberEpoch_: number = r.int32();
-  const previousMemberEpoch_: number = r.int32();
-  const state_: number = r.int8();
-  const assignedPartitions_: ConsumerGroupCurrentMemberAssignmentValueTopicPartitions[] = list(r, true, () => decodeConsumerGroupCurrentMemberAssignmentValueTopicPartitions(r, version));
-  const partitionsPendingRevocation_: ConsumerGroupCurrentMemberAssignmentValueTopicPartitions[] = list(r, true, () => decodeConsumerGroupCurrentMemberAssignmentValueTopicPartitions(r, version));
-  r.skipTags();
-  return { memberEpoch: memberEpoch_, previousMemberEpoch: previousMemberEpoch_, state: state_, assignedPartitions: assignedPartitions_, partitionsPendingRevocation: partitionsPendingRevocation_ };
-}
-
-/** Part of ConsumerGroupCurrentMemberAssignmentValue, versions 0. */
+/** Part of ConsumerGroupCurrentMemberAssignmentValue. */
 export interface ConsumerGroupCurrentMemberAssignmentValueTopicPartitions {
   /** uuid, versions 0+. */
   topicId: string;
   /** list of int32, versions 0+. */
   partitions: number[];
-  /** list of int32, versions 0+, null in versions 0+, default null. */
+  /** list of int32, versions 0+, null in versions 0+, tag 0, default null. */
   assignmentEpochs: number[] | null;
 }
 
-/** Writes ConsumerGroupCurrentMemberAssignmentValueTopicPartitions in `version`. */
-export function encodeConsumerGroupCurrentMemberAssignmentValueTopicPartitions(w: Writer, m: Input<ConsumerGroupCurrentMemberAssignmentValueTopicPartitions>, version: number): void {
-  w.uuid(m.topicId ?? ZERO_UUID);
-  {
-    const partitionsList = m.partitions ?? [];
-    w.count(partitionsList.length, true);
-    for (const item of partitionsList) w.int32(item);
-  }
-  const tags: [number, Writer][] = [];
-  if (m.assignmentEpochs !== undefined && m.assignmentEpochs !== null) {
-    const t = new Writer();
-    {
-      const assignmentEpochsList = m.assignmentEpochs ?? null;
-      t.count(assignmentEpochsList === null ? -1 : assignmentEpochsList.length, true);
-      for (const item of assignmentEpochsList ?? []) t.int32(item);
-    }
-    tags.push([0, t]);
-  }
-  w.unsignedVarint(tags.length);
-  for (const [tag, content] of tags) w.tag(tag, content);
+/** Writes ConsumerGroupCurrentMemberAssignmentValue in `version`. */
+export function encodeConsumerGroupCurrentMemberAssignmentValue(
+  w: Writer,
+  m: Input<ConsumerGroupCurrentMemberAssignmentValue>,
+  version: number,
+): void {
+  checkVersion("ConsumerGroupCurrentMemberAssignmentValue", version, 0, 0);
+  w.int32(m.memberEpoch ?? 0);
+  w.int32(m.previousMemberEpoch ?? 0);
+  w.int8(m.state ?? 0);
+  writeList(w, m.assignedPartitions ?? [], 0, true, encodeConsumerGroupCurrentMemberAssignmentValueTopicPartitions);
+  writeList(
+    w,
+    m.partitionsPendingRevocation ?? [],
+    0,
+    true,
+    encodeConsumerGroupCurrentMemberAssignmentValueTopicPartitions,
+  );
+  w.unsignedVarint(0);
 }
 
-/** Reads ConsumerGroupCurrentMemberAssignmentValueTopicPartitions in `version`. */
-export function decodeConsumerGroupCurrentMemberAssignmentValueTopicPartitions(r: Reader, version: number): ConsumerGroupCurrentMemberAssignmentValueTopicPartitions {
-  const topicId_: string = r.uuid();
-  const partitions_: number[] = list(r, true, () => r.int32());
-  let assignmentEpochs_: number[] | null = null;
+function encodeConsumerGroupCurrentMemberAssignmentValueTopicPartitions(
+  w: Writer,
+  m: Input<ConsumerGroupCurrentMemberAssignmentValueTopicPartitions>,
+): void {
+  w.uuid(m.topicId ?? ZERO_UUID);
+  writeList(w, m.partitions ?? [], 0, true, writeInt32);
+  const hasAssignmentEpochs = (m.assignmentEpochs ?? null) !== null;
+  w.unsignedVarint(Number(hasAssignmentEpochs));
+  if (hasAssignmentEpochs) {
+    const t = new Writer(32);
+    writeList(t, m.assignmentEpochs ?? null, 0, true, writeInt32);
+    w.tag(0, t);
+  }
+}
+
+/** Reads ConsumerGroupCurrentMemberAssignmentValue in `version`. */
+export function decodeConsumerGroupCurrentMemberAssignmentValue(
+  r: Reader,
+  version: number,
+): ConsumerGroupCurrentMemberAssignmentValue {
+  checkVersion("ConsumerGroupCurrentMemberAssignmentValue", version, 0, 0);
+  const m: ConsumerGroupCurrentMemberAssignmentValue = {
+    memberEpoch: r.int32(),
+    previousMemberEpoch: r.int32(),
+    state: r.int8(),
+    assignedPartitions: readList(r, 0, true, decodeConsumerGroupCurrentMemberAssignmentValueTopicPartitions),
+    partitionsPendingRevocation: readList(r, 0, true, decodeConsumerGroupCurrentMemberAssignmentValueTopicPartitions),
+  };
+  r.skipTags();
+  return m;
+}
+
+function decodeConsumerGroupCurrentMemberAssignmentValueTopicPartitions(
+  r: Reader,
+): ConsumerGroupCurrentMemberAssignmentValueTopicPartitions {
+  const m: ConsumerGroupCurrentMemberAssignmentValueTopicPartitions = {
+    topicId: r.uuid(),
+    partitions: readList(r, 0, true, readInt32),
+    assignmentEpochs: null,
+  };
   for (let n = r.unsignedVarint(); n > 0; n--) {
     const tag = r.unsignedVarint();
-    const size = r.unsignedVarint();
-    const end = r.position + size;
-    if (tag === 0) assignmentEpochs_ = listOrNull(r, true, () => r.int32());
-    else r.take(size);
-    if (r.position !== end) throw r.error(`tag ${tag} of ConsumerGroupCurrentMemberAssignmentValueTopicPartitions takes ${size} bytes, not ${r.position - end + size}`);
+    const end = r.startTag();
+    if (tag === 0) m.assignmentEpochs = readListOrNull(r, 0, true, readInt32);
+    else r.position = end;
+    r.endTag(end);
   }
-  return { topicId: topicId_, partitions: partitions_, assignmentEpochs: assignmentEpochs_ };
+  return m;
 }
 
-/** Versions of ConsumerGroupCurrentMemberAssignmentValue, record type 8. */
-export const consumerGroupCurrentMemberAssignmentValueVersions: { readonly type: number; readonly min: number; readonly max: number } = { type: 8, min: 0, max: 0 };
+/** ConsumerGroupCurrentMemberAssignmentValue, for those who read or write any kind of message. */
+export const consumerGroupCurrentMemberAssignmentValueSchema: MessageSchema<ConsumerGroupCurrentMemberAssignmentValue> = {
+  name: "ConsumerGroupCurrentMemberAssignmentValue",
+  type: 8,
+  minVersion: 0,
+  maxVersion: 0,
+  encode: encodeConsumerGroupCurrentMemberAssignmentValue,
+  decode: decodeConsumerGroupCurrentMemberAssignmentValue,
+};

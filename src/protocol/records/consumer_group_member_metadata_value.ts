@@ -2,9 +2,10 @@
 
 import type { Reader } from "../../bytes/reader.ts";
 import { Writer } from "../../bytes/writer.ts";
-import { checkVersion, list, NO_BYTES, type Input } from "../api.ts";
+import { checkVersion, type Input, type MessageSchema, NO_BYTES } from "../api.ts";
+import { readList, readString, writeList, writeString } from "../list.ts";
 
-/** Kafka's ConsumerGroupMemberMetadataValue, versions 0. */
+/** ConsumerGroupMemberMetadataValue, type 5, versions 0, flexible from 0. */
 export interface ConsumerGroupMemberMetadataValue {
   /** string, versions 0+, null in versions 0+. */
   instanceId: string | null;
@@ -22,61 +23,11 @@ export interface ConsumerGroupMemberMetadataValue {
   rebalanceTimeoutMs: number;
   /** string, versions 0+, null in versions 0+. */
   serverAssignor: string | null;
-  /** ClassicMemberMetadata, versions 0+, null in versions 0+, default null. */
+  /** ClassicMemberMetadata, versions 0+, null in versions 0+, tag 0, default null. */
   classicMemberMetadata: ConsumerGroupMemberMetadataValueClassicMemberMetadata | null;
 }
 
-/** Writes ConsumerGroupMemberMetadataValue in `version`. */
-export function encodeConsumerGroupMemberMetadataValue(w: Writer, m: Input<ConsumerGroupMemberMetadataValue>, version: number): void {
-  checkVersion("ConsumerGroupMemberMetadataValue", version, 0, 0);
-  w.text(m.instanceId === undefined ? "" : m.instanceId, true);
-  w.text(m.rackId === undefined ? "" : m.rackId, true);
-  w.text(m.clientId ?? "", true);
-  w.text(m.clientHost ?? "", true);
-  {
-    const subscribedTopicNamesList = m.subscribedTopicNames ?? [];
-    w.count(subscribedTopicNamesList.length, true);
-    for (const item of subscribedTopicNamesList) w.text(item, true);
-  }
-  w.text(m.subscribedTopicRegex === undefined ? "" : m.subscribedTopicRegex, true);
-  w.int32(m.rebalanceTimeoutMs ?? -1);
-  w.text(m.serverAssignor === undefined ? "" : m.serverAssignor, true);
-  const tags: [number, Writer][] = [];
-  if (m.classicMemberMetadata !== undefined && m.classicMemberMetadata !== null) {
-    const t = new Writer();
-    const classicMemberMetadataValue = m.classicMemberMetadata === undefined ? null : m.classicMemberMetadata;
-    t.int8(classicMemberMetadataValue === null ? -1 : 1);
-    if (classicMemberMetadataValue !== null) encodeConsumerGroupMemberMetadataValueClassicMemberMetadata(t, classicMemberMetadataValue, version);
-    tags.push([0, t]);
-  }
-  w.unsignedVarint(tags.length);
-  for (const [tag, content] of tags) w.tag(tag, content);
-}
-
-/** Reads ConsumerGroupMemberMetadataValue in `version`. */
-export function decodeConsumerGroupMemberMetadataValue(r: Reader, version: number): ConsumerGroupMemberMetadataValue {
-  checkVersion("ConsumerGroupMemberMetadataValue", version, 0, 0);
-  const instanceId_: string | null = r.textOrNull(true);
-  const rackId_: string | null = r.textOrNull(true);
-  const clientId_: string = r.textField(true);
-  const clientHost_: string = r.textField(true);
-  const subscribedTopicNames_: string[] = list(r, true, () => r.textField(true));
-  const subscribedTopicRegex_: string | null = r.textOrNull(true);
-  const rebalanceTimeoutMs_: number = r.int32();
-  const serverAssignor_: string | null = r.textOrNull(true);
-  let classicMemberMetadata_: ConsumerGroupMemberMetadataValueClassicMemberMetadata | null = null;
-  for (let n = r.unsignedVarint(); n > 0; n--) {
-    const tag = r.unsignedVarint();
-    const size = r.unsignedVarint();
-    const end = r.position + size;
-    if (tag === 0) classicMemberMetadata_ = r.int8() < 0 ? null : decodeConsumerGroupMemberMetadataValueClassicMemberMetadata(r, version);
-    else r.take(size);
-    if (r.position !== end) throw r.error(`tag ${tag} of ConsumerGroupMemberMetadataValue takes ${size} bytes, not ${r.position - end + size}`);
-  }
-  return { instanceId: instanceId_, rackId: rackId_, clientId: clientId_, clientHost: clientHost_, subscribedTopicNames: subscribedTopicNames_, subscribedTopicRegex: subscribedTopicRegex_, rebalanceTimeoutMs: rebalanceTimeoutMs_, serverAssignor: serverAssignor_, classicMemberMetadata: classicMemberMetadata_ };
-}
-
-/** Part of ConsumerGroupMemberMetadataValue, versions 0. */
+/** Part of ConsumerGroupMemberMetadataValue. */
 export interface ConsumerGroupMemberMetadataValueClassicMemberMetadata {
   /** int32, versions 0+. */
   sessionTimeoutMs: number;
@@ -84,30 +35,7 @@ export interface ConsumerGroupMemberMetadataValueClassicMemberMetadata {
   supportedProtocols: ConsumerGroupMemberMetadataValueClassicProtocol[];
 }
 
-/** Writes ConsumerGroupMemberMetadataValueClassicMemberMetadata in `version`. */
-export function encodeConsumerGroupMemberMetadataValueClassicMemberMetadata(w: Writer, m: Input<ConsumerGroupMemberMetadataValueClassicMemberMetadata>, version: number): void {
-  w.int32(m.sessionTimeoutMs ?? 0);
-  {
-    const supportedProtocolsList = m.supportedProtocols ?? [];
-    w.count(supportedProtocolsList.length, true);
-    for (const item of supportedProtocolsList) encodeConsumerGroupMemberMetadataValueClassicProtocol(w, item, version);
-  }
-  w.unsignedVarint(0);
-}
-
-/** Reads ConsumerGroupMemberMetadataValueClassicMemberMetadata in `version`. */
-export function decodeConsumerGroupMemberMetadataValueClassicMemberMetadata(r: Reader, version: number): ConsumerGroupMemberMetadataValueClassicMemberMetadata {
-  const sessionTimeoutMs_: number = r.int32();
-  const supportedProtocols_: ConsumerGroupMemberMetadataValueClassicProtocol[] = list(r, true, () => decodeConsumerGroupMemberMetadataValueClassicProtocol(r, version));
-  r.skipTags();
-  return { sessionTimeoutMs: sessionTimeoutMs_, supportedProtocols: supportedProtocols_ };
-}
-
-function defaultConsumerGroupMemberMetadataValueClassicMemberMetadata(): ConsumerGroupMemberMetadataValueClassicMemberMetadata {
-  return { sessionTimeoutMs: 0, supportedProtocols: [] };
-}
-
-/** Part of ConsumerGroupMemberMetadataValue, versions 0. */
+/** Part of ConsumerGroupMemberMetadataValue. */
 export interface ConsumerGroupMemberMetadataValueClassicProtocol {
   /** string, versions 0+. */
   name: string;
@@ -115,20 +43,102 @@ export interface ConsumerGroupMemberMetadataValueClassicProtocol {
   metadata: Uint8Array;
 }
 
-/** Writes ConsumerGroupMemberMetadataValueClassicProtocol in `version`. */
-export function encodeConsumerGroupMemberMetadataValueClassicProtocol(w: Writer, m: Input<ConsumerGroupMemberMetadataValueClassicProtocol>, version: number): void {
+/** Writes ConsumerGroupMemberMetadataValue in `version`. */
+export function encodeConsumerGroupMemberMetadataValue(
+  w: Writer,
+  m: Input<ConsumerGroupMemberMetadataValue>,
+  version: number,
+): void {
+  checkVersion("ConsumerGroupMemberMetadataValue", version, 0, 0);
+  w.text(m.instanceId === undefined ? "" : m.instanceId, true);
+  w.text(m.rackId === undefined ? "" : m.rackId, true);
+  w.text(m.clientId ?? "", true);
+  w.text(m.clientHost ?? "", true);
+  writeList(w, m.subscribedTopicNames ?? [], 0, true, writeString);
+  w.text(m.subscribedTopicRegex === undefined ? "" : m.subscribedTopicRegex, true);
+  w.int32(m.rebalanceTimeoutMs ?? -1);
+  w.text(m.serverAssignor === undefined ? "" : m.serverAssignor, true);
+  const hasClassicMemberMetadata = (m.classicMemberMetadata ?? null) !== null;
+  w.unsignedVarint(Number(hasClassicMemberMetadata));
+  if (hasClassicMemberMetadata) {
+    const t = new Writer(32);
+    const classicMemberMetadata = m.classicMemberMetadata ?? null;
+    t.int8(classicMemberMetadata === null ? -1 : 1);
+    if (classicMemberMetadata !== null) encodeConsumerGroupMemberMetadataValueClassicMemberMetadata(t, classicMemberMetadata);
+    w.tag(0, t);
+  }
+}
+
+function encodeConsumerGroupMemberMetadataValueClassicMemberMetadata(
+  w: Writer,
+  m: Input<ConsumerGroupMemberMetadataValueClassicMemberMetadata>,
+): void {
+  w.int32(m.sessionTimeoutMs ?? 0);
+  writeList(w, m.supportedProtocols ?? [], 0, true, encodeConsumerGroupMemberMetadataValueClassicProtocol);
+  w.unsignedVarint(0);
+}
+
+function encodeConsumerGroupMemberMetadataValueClassicProtocol(
+  w: Writer,
+  m: Input<ConsumerGroupMemberMetadataValueClassicProtocol>,
+): void {
   w.text(m.name ?? "", true);
   w.blob(m.metadata ?? NO_BYTES, true);
   w.unsignedVarint(0);
 }
 
-/** Reads ConsumerGroupMemberMetadataValueClassicProtocol in `version`. */
-export function decodeConsumerGroupMemberMetadataValueClassicProtocol(r: Reader, version: number): ConsumerGroupMemberMetadataValueClassicProtocol {
-  const name_: string = r.textField(true);
-  const metadata_: Uint8Array = r.blob(true);
-  r.skipTags();
-  return { name: name_, metadata: metadata_ };
+/** Reads ConsumerGroupMemberMetadataValue in `version`. */
+export function decodeConsumerGroupMemberMetadataValue(r: Reader, version: number): ConsumerGroupMemberMetadataValue {
+  checkVersion("ConsumerGroupMemberMetadataValue", version, 0, 0);
+  const m: ConsumerGroupMemberMetadataValue = {
+    instanceId: r.textOrNull(true),
+    rackId: r.textOrNull(true),
+    clientId: r.textField(true),
+    clientHost: r.textField(true),
+    subscribedTopicNames: readList(r, 0, true, readString),
+    subscribedTopicRegex: r.textOrNull(true),
+    rebalanceTimeoutMs: r.int32(),
+    serverAssignor: r.textOrNull(true),
+    classicMemberMetadata: null,
+  };
+  for (let n = r.unsignedVarint(); n > 0; n--) {
+    const tag = r.unsignedVarint();
+    const end = r.startTag();
+    if (tag === 0) m.classicMemberMetadata = r.int8() < 0 ? null : decodeConsumerGroupMemberMetadataValueClassicMemberMetadata(r);
+    else r.position = end;
+    r.endTag(end);
+  }
+  return m;
 }
 
-/** Versions of ConsumerGroupMemberMetadataValue, record type 5. */
-export const consumerGroupMemberMetadataValueVersions: { readonly type: number; readonly min: number; readonly max: number } = { type: 5, min: 0, max: 0 };
+function decodeConsumerGroupMemberMetadataValueClassicMemberMetadata(
+  r: Reader,
+): ConsumerGroupMemberMetadataValueClassicMemberMetadata {
+  const m: ConsumerGroupMemberMetadataValueClassicMemberMetadata = {
+    sessionTimeoutMs: r.int32(),
+    supportedProtocols: readList(r, 0, true, decodeConsumerGroupMemberMetadataValueClassicProtocol),
+  };
+  r.skipTags();
+  return m;
+}
+
+function decodeConsumerGroupMemberMetadataValueClassicProtocol(
+  r: Reader,
+): ConsumerGroupMemberMetadataValueClassicProtocol {
+  const m: ConsumerGroupMemberMetadataValueClassicProtocol = {
+    name: r.textField(true),
+    metadata: r.blob(true),
+  };
+  r.skipTags();
+  return m;
+}
+
+/** ConsumerGroupMemberMetadataValue, for those who read or write any kind of message. */
+export const consumerGroupMemberMetadataValueSchema: MessageSchema<ConsumerGroupMemberMetadataValue> = {
+  name: "ConsumerGroupMemberMetadataValue",
+  type: 5,
+  minVersion: 0,
+  maxVersion: 0,
+  encode: encodeConsumerGroupMemberMetadataValue,
+  decode: decodeConsumerGroupMemberMetadataValue,
+};

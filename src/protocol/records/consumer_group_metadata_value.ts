@@ -2,45 +2,56 @@
 
 import type { Reader } from "../../bytes/reader.ts";
 import { Writer } from "../../bytes/writer.ts";
-import { checkVersion, type Input } from "../api.ts";
+import { checkVersion, type Input, type MessageSchema } from "../api.ts";
 
-/** Kafka's ConsumerGroupMetadataValue, versions 0. */
+/** ConsumerGroupMetadataValue, type 3, versions 0, flexible from 0. */
 export interface ConsumerGroupMetadataValue {
   /** int32, versions 0+. */
   epoch: number;
-  /** int64, versions 0+, default 0. */
-  metadataHash: number;
+  /** int64, versions 0+, tag 0, default 0. */
+  metadataHash: bigint;
 }
 
 /** Writes ConsumerGroupMetadataValue in `version`. */
-export function encodeConsumerGroupMetadataValue(w: Writer, m: Input<ConsumerGroupMetadataValue>, version: number): void {
+export function encodeConsumerGroupMetadataValue(
+  w: Writer,
+  m: Input<ConsumerGroupMetadataValue>,
+  version: number,
+): void {
   checkVersion("ConsumerGroupMetadataValue", version, 0, 0);
   w.int32(m.epoch ?? 0);
-  const tags: [number, Writer][] = [];
-  if (m.metadataHash !== undefined && m.metadataHash !== 0) {
-    const t = new Writer();
-    t.int64(m.metadataHash ?? 0);
-    tags.push([0, t]);
+  const hasMetadataHash = (m.metadataHash ?? 0n) !== 0n;
+  w.unsignedVarint(Number(hasMetadataHash));
+  if (hasMetadataHash) {
+    const t = new Writer(32);
+    t.bigint64(m.metadataHash ?? 0n);
+    w.tag(0, t);
   }
-  w.unsignedVarint(tags.length);
-  for (const [tag, content] of tags) w.tag(tag, content);
 }
 
 /** Reads ConsumerGroupMetadataValue in `version`. */
 export function decodeConsumerGroupMetadataValue(r: Reader, version: number): ConsumerGroupMetadataValue {
   checkVersion("ConsumerGroupMetadataValue", version, 0, 0);
-  const epoch_: number = r.int32();
-  let metadataHash_: number = 0;
+  const m: ConsumerGroupMetadataValue = {
+    epoch: r.int32(),
+    metadataHash: 0n,
+  };
   for (let n = r.unsignedVarint(); n > 0; n--) {
     const tag = r.unsignedVarint();
-    const size = r.unsignedVarint();
-    const end = r.position + size;
-    if (tag === 0) metadataHash_ = r.int64();
-    else r.take(size);
-    if (r.position !== end) throw r.error(`tag ${tag} of ConsumerGroupMetadataValue takes ${size} bytes, not ${r.position - end + size}`);
+    const end = r.startTag();
+    if (tag === 0) m.metadataHash = r.bigint64();
+    else r.position = end;
+    r.endTag(end);
   }
-  return { epoch: epoch_, metadataHash: metadataHash_ };
+  return m;
 }
 
-/** Versions of ConsumerGroupMetadataValue, record type 3. */
-export const consumerGroupMetadataValueVersions: { readonly type: number; readonly min: number; readonly max: number } = { type: 3, min: 0, max: 0 };
+/** ConsumerGroupMetadataValue, for those who read or write any kind of message. */
+export const consumerGroupMetadataValueSchema: MessageSchema<ConsumerGroupMetadataValue> = {
+  name: "ConsumerGroupMetadataValue",
+  type: 3,
+  minVersion: 0,
+  maxVersion: 0,
+  encode: encodeConsumerGroupMetadataValue,
+  decode: decodeConsumerGroupMetadataValue,
+};

@@ -2,45 +2,59 @@
 
 import type { Reader } from "../../bytes/reader.ts";
 import { Writer } from "../../bytes/writer.ts";
-import { checkVersion, type Input } from "../api.ts";
+import { checkVersion, type Input, type MessageSchema } from "../api.ts";
 
-/** Kafka's ConsumerGroupTargetAssignmentMetadataValue, versions 0. */
+/** ConsumerGroupTargetAssignmentMetadataValue, type 6, versions 0, flexible from 0. */
 export interface ConsumerGroupTargetAssignmentMetadataValue {
   /** int32, versions 0+. */
   assignmentEpoch: number;
-  /** int64, versions 0+, default 0. */
+  /** int64, versions 0+, tag 0, default 0. */
   assignmentTimestamp: number;
 }
 
 /** Writes ConsumerGroupTargetAssignmentMetadataValue in `version`. */
-export function encodeConsumerGroupTargetAssignmentMetadataValue(w: Writer, m: Input<ConsumerGroupTargetAssignmentMetadataValue>, version: number): void {
+export function encodeConsumerGroupTargetAssignmentMetadataValue(
+  w: Writer,
+  m: Input<ConsumerGroupTargetAssignmentMetadataValue>,
+  version: number,
+): void {
   checkVersion("ConsumerGroupTargetAssignmentMetadataValue", version, 0, 0);
   w.int32(m.assignmentEpoch ?? 0);
-  const tags: [number, Writer][] = [];
-  if (m.assignmentTimestamp !== undefined && m.assignmentTimestamp !== 0) {
-    const t = new Writer();
+  const hasAssignmentTimestamp = (m.assignmentTimestamp ?? 0) !== 0;
+  w.unsignedVarint(Number(hasAssignmentTimestamp));
+  if (hasAssignmentTimestamp) {
+    const t = new Writer(32);
     t.int64(m.assignmentTimestamp ?? 0);
-    tags.push([0, t]);
+    w.tag(0, t);
   }
-  w.unsignedVarint(tags.length);
-  for (const [tag, content] of tags) w.tag(tag, content);
 }
 
 /** Reads ConsumerGroupTargetAssignmentMetadataValue in `version`. */
-export function decodeConsumerGroupTargetAssignmentMetadataValue(r: Reader, version: number): ConsumerGroupTargetAssignmentMetadataValue {
+export function decodeConsumerGroupTargetAssignmentMetadataValue(
+  r: Reader,
+  version: number,
+): ConsumerGroupTargetAssignmentMetadataValue {
   checkVersion("ConsumerGroupTargetAssignmentMetadataValue", version, 0, 0);
-  const assignmentEpoch_: number = r.int32();
-  let assignmentTimestamp_: number = 0;
+  const m: ConsumerGroupTargetAssignmentMetadataValue = {
+    assignmentEpoch: r.int32(),
+    assignmentTimestamp: 0,
+  };
   for (let n = r.unsignedVarint(); n > 0; n--) {
     const tag = r.unsignedVarint();
-    const size = r.unsignedVarint();
-    const end = r.position + size;
-    if (tag === 0) assignmentTimestamp_ = r.int64();
-    else r.take(size);
-    if (r.position !== end) throw r.error(`tag ${tag} of ConsumerGroupTargetAssignmentMetadataValue takes ${size} bytes, not ${r.position - end + size}`);
+    const end = r.startTag();
+    if (tag === 0) m.assignmentTimestamp = r.int64();
+    else r.position = end;
+    r.endTag(end);
   }
-  return { assignmentEpoch: assignmentEpoch_, assignmentTimestamp: assignmentTimestamp_ };
+  return m;
 }
 
-/** Versions of ConsumerGroupTargetAssignmentMetadataValue, record type 6. */
-export const consumerGroupTargetAssignmentMetadataValueVersions: { readonly type: number; readonly min: number; readonly max: number } = { type: 6, min: 0, max: 0 };
+/** ConsumerGroupTargetAssignmentMetadataValue, for those who read or write any kind of message. */
+export const consumerGroupTargetAssignmentMetadataValueSchema: MessageSchema<ConsumerGroupTargetAssignmentMetadataValue> = {
+  name: "ConsumerGroupTargetAssignmentMetadataValue",
+  type: 6,
+  minVersion: 0,
+  maxVersion: 0,
+  encode: encodeConsumerGroupTargetAssignmentMetadataValue,
+  decode: decodeConsumerGroupTargetAssignmentMetadataValue,
+};

@@ -2,9 +2,9 @@
 
 import type { Reader } from "../../bytes/reader.ts";
 import { Writer } from "../../bytes/writer.ts";
-import { checkVersion, ZERO_UUID, type Input } from "../api.ts";
+import { checkVersion, type Input, type MessageSchema, ZERO_UUID } from "../api.ts";
 
-/** Kafka's OffsetCommitValue, versions 0-4. */
+/** OffsetCommitValue, type 1, versions 0-4, flexible from 4. */
 export interface OffsetCommitValue {
   /** int64, versions 0+. */
   offset: number;
@@ -16,7 +16,7 @@ export interface OffsetCommitValue {
   commitTimestamp: number;
   /** int64, versions 1, default -1. */
   expireTimestamp: number;
-  /** uuid, versions 4+. */
+  /** uuid, versions 4+, tag 0. */
   topicId: string;
 }
 
@@ -25,23 +25,18 @@ export function encodeOffsetCommitValue(w: Writer, m: Input<OffsetCommitValue>, 
   checkVersion("OffsetCommitValue", version, 0, 4);
   const flexible = version >= 4;
   w.int64(m.offset ?? 0);
-  if (version >= 3) {
-    w.int32(m.leaderEpoch ?? -1);
-  }
+  if (version >= 3) w.int32(m.leaderEpoch ?? -1);
   w.text(m.metadata ?? "", flexible);
   w.int64(m.commitTimestamp ?? 0);
-  if (version >= 1 && version <= 1) {
-    w.int64(m.expireTimestamp ?? -1);
-  }
+  if (version >= 1 && version <= 1) w.int64(m.expireTimestamp ?? -1);
+  const hastopicId = version >= 4 && (m.topicId ?? ZERO_UUID) !== ZERO_UUID;
   if (flexible) {
-    const tags: [number, Writer][] = [];
-    if (version >= 4 && m.topicId !== undefined && m.topicId !== ZERO_UUID) {
-      const t = new Writer();
+    w.unsignedVarint(Number(hastopicId));
+    if (hastopicId) {
+      const t = new Writer(32);
       t.uuid(m.topicId ?? ZERO_UUID);
-      tags.push([0, t]);
+      w.tag(0, t);
     }
-    w.unsignedVarint(tags.length);
-    for (const [tag, content] of tags) w.tag(tag, content);
   }
 }
 
@@ -49,24 +44,32 @@ export function encodeOffsetCommitValue(w: Writer, m: Input<OffsetCommitValue>, 
 export function decodeOffsetCommitValue(r: Reader, version: number): OffsetCommitValue {
   checkVersion("OffsetCommitValue", version, 0, 4);
   const flexible = version >= 4;
-  const offset_: number = r.int64();
-  const leaderEpoch_: number = version >= 3 ? r.int32() : -1;
-  const metadata_: string = r.textField(flexible);
-  const commitTimestamp_: number = r.int64();
-  const expireTimestamp_: number = version >= 1 && version <= 1 ? r.int64() : -1;
-  let topicId_: string = ZERO_UUID;
+  const m: OffsetCommitValue = {
+    offset: r.int64(),
+    leaderEpoch: version >= 3 ? r.int32() : -1,
+    metadata: r.textField(flexible),
+    commitTimestamp: r.int64(),
+    expireTimestamp: version >= 1 && version <= 1 ? r.int64() : -1,
+    topicId: ZERO_UUID,
+  };
   if (flexible) {
     for (let n = r.unsignedVarint(); n > 0; n--) {
       const tag = r.unsignedVarint();
-      const size = r.unsignedVarint();
-      const end = r.position + size;
-      if (tag === 0 && version >= 4) topicId_ = r.uuid();
-      else r.take(size);
-      if (r.position !== end) throw r.error(`tag ${tag} of OffsetCommitValue takes ${size} bytes, not ${r.position - end + size}`);
+      const end = r.startTag();
+      if (tag === 0) m.topicId = r.uuid();
+      else r.position = end;
+      r.endTag(end);
     }
   }
-  return { offset: offset_, leaderEpoch: leaderEpoch_, metadata: metadata_, commitTimestamp: commitTimestamp_, expireTimestamp: expireTimestamp_, topicId: topicId_ };
+  return m;
 }
 
-/** Versions of OffsetCommitValue, record type 1. */
-export const offsetCommitValueVersions: { readonly type: number; readonly min: number; readonly max: number } = { type: 1, min: 0, max: 4 };
+/** OffsetCommitValue, for those who read or write any kind of message. */
+export const offsetCommitValueSchema: MessageSchema<OffsetCommitValue> = {
+  name: "OffsetCommitValue",
+  type: 1,
+  minVersion: 0,
+  maxVersion: 4,
+  encode: encodeOffsetCommitValue,
+  decode: decodeOffsetCommitValue,
+};

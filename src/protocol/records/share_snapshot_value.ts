@@ -2,9 +2,10 @@
 
 import type { Reader } from "../../bytes/reader.ts";
 import { Writer } from "../../bytes/writer.ts";
-import { checkVersion, list, type Input } from "../api.ts";
+import { checkVersion, type Input, type MessageSchema } from "../api.ts";
+import { readList, writeList } from "../list.ts";
 
-/** Kafka's ShareSnapshotValue, versions 0. */
+/** ShareSnapshotValue, type 0, versions 0, flexible from 0. */
 export interface ShareSnapshotValue {
   /** int32, versions 0+. */
   snapshotEpoch: number;
@@ -14,7 +15,7 @@ export interface ShareSnapshotValue {
   leaderEpoch: number;
   /** int64, versions 0+. */
   startOffset: number;
-  /** int32, versions 0+, default -1. */
+  /** int32, versions 0+, tag 0, default -1. */
   deliveryCompleteCount: number;
   /** int64, versions 0+. */
   createTimestamp: number;
@@ -24,53 +25,7 @@ export interface ShareSnapshotValue {
   stateBatches: ShareSnapshotValueStateBatch[];
 }
 
-/** Writes ShareSnapshotValue in `version`. */
-export function encodeShareSnapshotValue(w: Writer, m: Input<ShareSnapshotValue>, version: number): void {
-  checkVersion("ShareSnapshotValue", version, 0, 0);
-  w.int32(m.snapshotEpoch ?? 0);
-  w.int32(m.stateEpoch ?? 0);
-  w.int32(m.leaderEpoch ?? 0);
-  w.int64(m.startOffset ?? 0);
-  w.int64(m.createTimestamp ?? 0);
-  w.int64(m.writeTimestamp ?? 0);
-  {
-    const stateBatchesList = m.stateBatches ?? [];
-    w.count(stateBatchesList.length, true);
-    for (const item of stateBatchesList) encodeShareSnapshotValueStateBatch(w, item, version);
-  }
-  const tags: [number, Writer][] = [];
-  if (m.deliveryCompleteCount !== undefined && m.deliveryCompleteCount !== -1) {
-    const t = new Writer();
-    t.int32(m.deliveryCompleteCount ?? -1);
-    tags.push([0, t]);
-  }
-  w.unsignedVarint(tags.length);
-  for (const [tag, content] of tags) w.tag(tag, content);
-}
-
-/** Reads ShareSnapshotValue in `version`. */
-export function decodeShareSnapshotValue(r: Reader, version: number): ShareSnapshotValue {
-  checkVersion("ShareSnapshotValue", version, 0, 0);
-  const snapshotEpoch_: number = r.int32();
-  const stateEpoch_: number = r.int32();
-  const leaderEpoch_: number = r.int32();
-  const startOffset_: number = r.int64();
-  let deliveryCompleteCount_: number = -1;
-  const createTimestamp_: number = r.int64();
-  const writeTimestamp_: number = r.int64();
-  const stateBatches_: ShareSnapshotValueStateBatch[] = list(r, true, () => decodeShareSnapshotValueStateBatch(r, version));
-  for (let n = r.unsignedVarint(); n > 0; n--) {
-    const tag = r.unsignedVarint();
-    const size = r.unsignedVarint();
-    const end = r.position + size;
-    if (tag === 0) deliveryCompleteCount_ = r.int32();
-    else r.take(size);
-    if (r.position !== end) throw r.error(`tag ${tag} of ShareSnapshotValue takes ${size} bytes, not ${r.position - end + size}`);
-  }
-  return { snapshotEpoch: snapshotEpoch_, stateEpoch: stateEpoch_, leaderEpoch: leaderEpoch_, startOffset: startOffset_, deliveryCompleteCount: deliveryCompleteCount_, createTimestamp: createTimestamp_, writeTimestamp: writeTimestamp_, stateBatches: stateBatches_ };
-}
-
-/** Part of ShareSnapshotValue, versions 0. */
+/** Part of ShareSnapshotValue. */
 export interface ShareSnapshotValueStateBatch {
   /** int64, versions 0+. */
   firstOffset: number;
@@ -82,8 +37,26 @@ export interface ShareSnapshotValueStateBatch {
   deliveryCount: number;
 }
 
-/** Writes ShareSnapshotValueStateBatch in `version`. */
-export function encodeShareSnapshotValueStateBatch(w: Writer, m: Input<ShareSnapshotValueStateBatch>, version: number): void {
+/** Writes ShareSnapshotValue in `version`. */
+export function encodeShareSnapshotValue(w: Writer, m: Input<ShareSnapshotValue>, version: number): void {
+  checkVersion("ShareSnapshotValue", version, 0, 0);
+  w.int32(m.snapshotEpoch ?? 0);
+  w.int32(m.stateEpoch ?? 0);
+  w.int32(m.leaderEpoch ?? 0);
+  w.int64(m.startOffset ?? 0);
+  w.int64(m.createTimestamp ?? 0);
+  w.int64(m.writeTimestamp ?? 0);
+  writeList(w, m.stateBatches ?? [], 0, true, encodeShareSnapshotValueStateBatch);
+  const hasDeliveryCompleteCount = (m.deliveryCompleteCount ?? -1) !== -1;
+  w.unsignedVarint(Number(hasDeliveryCompleteCount));
+  if (hasDeliveryCompleteCount) {
+    const t = new Writer(32);
+    t.int32(m.deliveryCompleteCount ?? -1);
+    w.tag(0, t);
+  }
+}
+
+function encodeShareSnapshotValueStateBatch(w: Writer, m: Input<ShareSnapshotValueStateBatch>): void {
   w.int64(m.firstOffset ?? 0);
   w.int64(m.lastOffset ?? 0);
   w.int8(m.deliveryState ?? 0);
@@ -91,15 +64,46 @@ export function encodeShareSnapshotValueStateBatch(w: Writer, m: Input<ShareSnap
   w.unsignedVarint(0);
 }
 
-/** Reads ShareSnapshotValueStateBatch in `version`. */
-export function decodeShareSnapshotValueStateBatch(r: Reader, version: number): ShareSnapshotValueStateBatch {
-  const firstOffset_: number = r.int64();
-  const lastOffset_: number = r.int64();
-  const deliveryState_: number = r.int8();
-  const deliveryCount_: number = r.int16();
-  r.skipTags();
-  return { firstOffset: firstOffset_, lastOffset: lastOffset_, deliveryState: deliveryState_, deliveryCount: deliveryCount_ };
+/** Reads ShareSnapshotValue in `version`. */
+export function decodeShareSnapshotValue(r: Reader, version: number): ShareSnapshotValue {
+  checkVersion("ShareSnapshotValue", version, 0, 0);
+  const m: ShareSnapshotValue = {
+    snapshotEpoch: r.int32(),
+    stateEpoch: r.int32(),
+    leaderEpoch: r.int32(),
+    startOffset: r.int64(),
+    deliveryCompleteCount: -1,
+    createTimestamp: r.int64(),
+    writeTimestamp: r.int64(),
+    stateBatches: readList(r, 0, true, decodeShareSnapshotValueStateBatch),
+  };
+  for (let n = r.unsignedVarint(); n > 0; n--) {
+    const tag = r.unsignedVarint();
+    const end = r.startTag();
+    if (tag === 0) m.deliveryCompleteCount = r.int32();
+    else r.position = end;
+    r.endTag(end);
+  }
+  return m;
 }
 
-/** Versions of ShareSnapshotValue, record type 0. */
-export const shareSnapshotValueVersions: { readonly type: number; readonly min: number; readonly max: number } = { type: 0, min: 0, max: 0 };
+function decodeShareSnapshotValueStateBatch(r: Reader): ShareSnapshotValueStateBatch {
+  const m: ShareSnapshotValueStateBatch = {
+    firstOffset: r.int64(),
+    lastOffset: r.int64(),
+    deliveryState: r.int8(),
+    deliveryCount: r.int16(),
+  };
+  r.skipTags();
+  return m;
+}
+
+/** ShareSnapshotValue, for those who read or write any kind of message. */
+export const shareSnapshotValueSchema: MessageSchema<ShareSnapshotValue> = {
+  name: "ShareSnapshotValue",
+  type: 0,
+  minVersion: 0,
+  maxVersion: 0,
+  encode: encodeShareSnapshotValue,
+  decode: decodeShareSnapshotValue,
+};

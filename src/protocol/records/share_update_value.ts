@@ -2,9 +2,10 @@
 
 import type { Reader } from "../../bytes/reader.ts";
 import { Writer } from "../../bytes/writer.ts";
-import { checkVersion, list, type Input } from "../api.ts";
+import { checkVersion, type Input, type MessageSchema } from "../api.ts";
+import { readList, writeList } from "../list.ts";
 
-/** Kafka's ShareUpdateValue, versions 0. */
+/** ShareUpdateValue, type 1, versions 0, flexible from 0. */
 export interface ShareUpdateValue {
   /** int32, versions 0+. */
   snapshotEpoch: number;
@@ -12,53 +13,13 @@ export interface ShareUpdateValue {
   leaderEpoch: number;
   /** int64, versions 0+. */
   startOffset: number;
-  /** int32, versions 0+, default -1. */
+  /** int32, versions 0+, tag 0, default -1. */
   deliveryCompleteCount: number;
   /** list of StateBatch, versions 0+. */
   stateBatches: ShareUpdateValueStateBatch[];
 }
 
-/** Writes ShareUpdateValue in `version`. */
-export function encodeShareUpdateValue(w: Writer, m: Input<ShareUpdateValue>, version: number): void {
-  checkVersion("ShareUpdateValue", version, 0, 0);
-  w.int32(m.snapshotEpoch ?? 0);
-  w.int32(m.leaderEpoch ?? 0);
-  w.int64(m.startOffset ?? 0);
-  {
-    const stateBatchesList = m.stateBatches ?? [];
-    w.count(stateBatchesList.length, true);
-    for (const item of stateBatchesList) encodeShareUpdateValueStateBatch(w, item, version);
-  }
-  const tags: [number, Writer][] = [];
-  if (m.deliveryCompleteCount !== undefined && m.deliveryCompleteCount !== -1) {
-    const t = new Writer();
-    t.int32(m.deliveryCompleteCount ?? -1);
-    tags.push([0, t]);
-  }
-  w.unsignedVarint(tags.length);
-  for (const [tag, content] of tags) w.tag(tag, content);
-}
-
-/** Reads ShareUpdateValue in `version`. */
-export function decodeShareUpdateValue(r: Reader, version: number): ShareUpdateValue {
-  checkVersion("ShareUpdateValue", version, 0, 0);
-  const snapshotEpoch_: number = r.int32();
-  const leaderEpoch_: number = r.int32();
-  const startOffset_: number = r.int64();
-  let deliveryCompleteCount_: number = -1;
-  const stateBatches_: ShareUpdateValueStateBatch[] = list(r, true, () => decodeShareUpdateValueStateBatch(r, version));
-  for (let n = r.unsignedVarint(); n > 0; n--) {
-    const tag = r.unsignedVarint();
-    const size = r.unsignedVarint();
-    const end = r.position + size;
-    if (tag === 0) deliveryCompleteCount_ = r.int32();
-    else r.take(size);
-    if (r.position !== end) throw r.error(`tag ${tag} of ShareUpdateValue takes ${size} bytes, not ${r.position - end + size}`);
-  }
-  return { snapshotEpoch: snapshotEpoch_, leaderEpoch: leaderEpoch_, startOffset: startOffset_, deliveryCompleteCount: deliveryCompleteCount_, stateBatches: stateBatches_ };
-}
-
-/** Part of ShareUpdateValue, versions 0. */
+/** Part of ShareUpdateValue. */
 export interface ShareUpdateValueStateBatch {
   /** int64, versions 0+. */
   firstOffset: number;
@@ -70,8 +31,23 @@ export interface ShareUpdateValueStateBatch {
   deliveryCount: number;
 }
 
-/** Writes ShareUpdateValueStateBatch in `version`. */
-export function encodeShareUpdateValueStateBatch(w: Writer, m: Input<ShareUpdateValueStateBatch>, version: number): void {
+/** Writes ShareUpdateValue in `version`. */
+export function encodeShareUpdateValue(w: Writer, m: Input<ShareUpdateValue>, version: number): void {
+  checkVersion("ShareUpdateValue", version, 0, 0);
+  w.int32(m.snapshotEpoch ?? 0);
+  w.int32(m.leaderEpoch ?? 0);
+  w.int64(m.startOffset ?? 0);
+  writeList(w, m.stateBatches ?? [], 0, true, encodeShareUpdateValueStateBatch);
+  const hasDeliveryCompleteCount = (m.deliveryCompleteCount ?? -1) !== -1;
+  w.unsignedVarint(Number(hasDeliveryCompleteCount));
+  if (hasDeliveryCompleteCount) {
+    const t = new Writer(32);
+    t.int32(m.deliveryCompleteCount ?? -1);
+    w.tag(0, t);
+  }
+}
+
+function encodeShareUpdateValueStateBatch(w: Writer, m: Input<ShareUpdateValueStateBatch>): void {
   w.int64(m.firstOffset ?? 0);
   w.int64(m.lastOffset ?? 0);
   w.int8(m.deliveryState ?? 0);
@@ -79,15 +55,43 @@ export function encodeShareUpdateValueStateBatch(w: Writer, m: Input<ShareUpdate
   w.unsignedVarint(0);
 }
 
-/** Reads ShareUpdateValueStateBatch in `version`. */
-export function decodeShareUpdateValueStateBatch(r: Reader, version: number): ShareUpdateValueStateBatch {
-  const firstOffset_: number = r.int64();
-  const lastOffset_: number = r.int64();
-  const deliveryState_: number = r.int8();
-  const deliveryCount_: number = r.int16();
-  r.skipTags();
-  return { firstOffset: firstOffset_, lastOffset: lastOffset_, deliveryState: deliveryState_, deliveryCount: deliveryCount_ };
+/** Reads ShareUpdateValue in `version`. */
+export function decodeShareUpdateValue(r: Reader, version: number): ShareUpdateValue {
+  checkVersion("ShareUpdateValue", version, 0, 0);
+  const m: ShareUpdateValue = {
+    snapshotEpoch: r.int32(),
+    leaderEpoch: r.int32(),
+    startOffset: r.int64(),
+    deliveryCompleteCount: -1,
+    stateBatches: readList(r, 0, true, decodeShareUpdateValueStateBatch),
+  };
+  for (let n = r.unsignedVarint(); n > 0; n--) {
+    const tag = r.unsignedVarint();
+    const end = r.startTag();
+    if (tag === 0) m.deliveryCompleteCount = r.int32();
+    else r.position = end;
+    r.endTag(end);
+  }
+  return m;
 }
 
-/** Versions of ShareUpdateValue, record type 1. */
-export const shareUpdateValueVersions: { readonly type: number; readonly min: number; readonly max: number } = { type: 1, min: 0, max: 0 };
+function decodeShareUpdateValueStateBatch(r: Reader): ShareUpdateValueStateBatch {
+  const m: ShareUpdateValueStateBatch = {
+    firstOffset: r.int64(),
+    lastOffset: r.int64(),
+    deliveryState: r.int8(),
+    deliveryCount: r.int16(),
+  };
+  r.skipTags();
+  return m;
+}
+
+/** ShareUpdateValue, for those who read or write any kind of message. */
+export const shareUpdateValueSchema: MessageSchema<ShareUpdateValue> = {
+  name: "ShareUpdateValue",
+  type: 1,
+  minVersion: 0,
+  maxVersion: 0,
+  encode: encodeShareUpdateValue,
+  decode: decodeShareUpdateValue,
+};

@@ -2,9 +2,10 @@
 
 import type { Reader } from "../../bytes/reader.ts";
 import { Writer } from "../../bytes/writer.ts";
-import { checkVersion, list, listOrNull, type Input } from "../api.ts";
+import { checkVersion, type Input, type MessageSchema } from "../api.ts";
+import { readInt32, readList, readListOrNull, writeInt32, writeList } from "../list.ts";
 
-/** Kafka's StreamsGroupCurrentMemberAssignmentValue, versions 0. */
+/** StreamsGroupCurrentMemberAssignmentValue, type 22, versions 0, flexible from 0. */
 export interface StreamsGroupCurrentMemberAssignmentValue {
   /** int32, versions 0+. */
   memberEpoch: number;
@@ -26,108 +27,95 @@ export interface StreamsGroupCurrentMemberAssignmentValue {
   warmupTasksPendingRevocation: StreamsGroupCurrentMemberAssignmentValueTaskIds[];
 }
 
-/** Writes StreamsGroupCurrentMemberAssignmentValue in `version`. */
-export function encodeStreamsGroupCurrentMemberAssignmentValue(w: Writer, m: Input<StreamsGroupCurrentMemberAssignmentValue>, version: number): void {
-  checkVersion("StreamsGroupCurrentMemberAssignmentValue", version, 0, 0);
-  w.int32(m.memberEpoch ?? 0);
-  w.int32(m.previousMemberEpoch ?? 0);
-  w.int8(m.state ?? 0);
-  {
-    const activeTasksList = m.activeTasks ?? [];
-    w.count(activeTasksList.length, true);
-    for (const item of activeTasksList) encodeStreamsGroupCurrentMemberAssignmentValueTaskIds(w, item, version);
-  }
-  {
-    const standbyTasksList = m.standbyTasks ?? [];
-    w.count(standbyTasksList.length, true);
-    for (const item of standbyTasksList) encodeStreamsGroupCurrentMemberAssignmentValueTaskIds(w, item, version);
-  }
-  {
-    const warmupTasksList = m.warmupTasks ?? [];
-    w.count(warmupTasksList.length, true);
-    for (const item of warmupTasksList) encodeStreamsGroupCurrentMemberAssignmentValueTaskIds(w, item, version);
-  }
-  {
-    const activeTasksPendingRevocationList = m.activeTasksPendingRevocation ?? [];
-    w.count(activeTasksPendingRevocationList.length, true);
-    for (const item of activeTasksPendingRevocationList) encodeStreamsGroupCurrentMemberAssignmentValueTaskIds(w, item, version);
-  }
-  {
-    const standbyTasksPendingRevocationList = m.standbyTasksPendingRevocation ?? [];
-    w.count(standbyTasksPendingRevocationList.length, true);
-    for (const item of standbyTasksPendingRevocationList) encodeStreamsGroupCurrentMemberAssignmentValueTaskIds(w, item, version);
-  }
-  {
-    const warmupTasksPendingRevocationList = m.warmupTasksPendingRevocation ?? [];
-    w.count(warmupTasksPendingRevocationList.length, true);
-    for (const item of warmupTasksPendingRevocationList) encodeStreamsGroupCurrentMemberAssignmentValueTaskIds(w, item, version);
-  }
-  w.unsignedVarint(0);
-}
-
-/** Reads StreamsGroupCurrentMemberAssignmentValue in `version`. */
-export function decodeStreamsGroupCurrentMemberAssignmentValue(r: Reader, version: number): StreamsGroupCurrentMemberAssignmentValue {
-  checkVersion("StreamsGroupCurrentMemberAssignmentValue", version, 0, 0);
-  const memberEpoch_: number = r.int32();
-  const previousMemberEpoch_: number = r.int32();
-  const state_: number = r.int8();
-  const activeTasks_: StreamsGroupCurrentMemberAssignmentValueTaskIds[] = list(r, true, () => decodeStreamsGroupCurrentMemberAssignmentValueTaskIds(r, version));
-  const standbyTasks_: StreamsGroupCurrentMemberAssignmentValueTaskIds[] = list(r, true, () => decodeStreamsGroupCurrentMemberAssignmentValueTaskIds(r, version));
-  const warmupTasks_: StreamsGroupCurrentMemberAssignmentValueTaskIds[] = list(r, true, () => decodeStreamsGroupCurrentMemberAssignmentValueTaskIds(r, version));
-  const activeTasksPendingRevocation_: StreamsGroupCurrentMemberAssignmentValueTaskIds[] = list(r, true, () => decodeStreamsGroupCurrentMemberAssignmentValueTaskIds(r, version));
-  const standbyTasksPendingRevocation_: StreamsGroupCurrentMemberAssignmentValueTaskIds[] = list(r, true, () => decodeStreamsGroupCurrentMemberAssignmentValueTaskIds(r, version));
-  const warmupTasksPendingRevocation_: StreamsGroupCurrentMemberAssignmentValueTaskIds[] = list(r, true, () => decodeStreamsGroupCurrentMemberAssignmentValueTaskIds(r, version));
-  r.skipTags();
-  return { memberEpoch: memberEpoch_, previousMemberEpoch: previousMemberEpoch_, state: state_, activeTasks: activeTasks_, standbyTasks: standbyTasks_, warmupTasks: warmupTasks_, activeTasksPendingRevocation: activeTasksPendingRevocation_, standbyTasksPendingRevocation: standbyTasksPendingRevocation_, warmupTasksPendingRevocation: warmupTasksPendingRevocation_ };
-}
-
-/** Part of StreamsGroupCurrentMemberAssignmentValue, versions 0. */
+/** Part of StreamsGroupCurrentMemberAssignmentValue. */
 export interface StreamsGroupCurrentMemberAssignmentValueTaskIds {
   /** string, versions 0+. */
   subtopologyId: string;
   /** list of int32, versions 0+. */
   partitions: number[];
-  /** list of int32, versions 0+, null in versions 0+, default null. */
+  /** list of int32, versions 0+, null in versions 0+, tag 0, default null. */
   assignmentEpochs: number[] | null;
 }
 
-/** Writes StreamsGroupCurrentMemberAssignmentValueTaskIds in `version`. */
-export function encodeStreamsGroupCurrentMemberAssignmentValueTaskIds(w: Writer, m: Input<StreamsGroupCurrentMemberAssignmentValueTaskIds>, version: number): void {
-  w.text(m.subtopologyId ?? "", true);
-  {
-    const partitionsList = m.partitions ?? [];
-    w.count(partitionsList.length, true);
-    for (const item of partitionsList) w.int32(item);
-  }
-  const tags: [number, Writer][] = [];
-  if (m.assignmentEpochs !== undefined && m.assignmentEpochs !== null) {
-    const t = new Writer();
-    {
-      const assignmentEpochsList = m.assignmentEpochs ?? null;
-      t.count(assignmentEpochsList === null ? -1 : assignmentEpochsList.length, true);
-      for (const item of assignmentEpochsList ?? []) t.int32(item);
-    }
-    tags.push([0, t]);
-  }
-  w.unsignedVarint(tags.length);
-  for (const [tag, content] of tags) w.tag(tag, content);
+/** Writes StreamsGroupCurrentMemberAssignmentValue in `version`. */
+export function encodeStreamsGroupCurrentMemberAssignmentValue(
+  w: Writer,
+  m: Input<StreamsGroupCurrentMemberAssignmentValue>,
+  version: number,
+): void {
+  checkVersion("StreamsGroupCurrentMemberAssignmentValue", version, 0, 0);
+  w.int32(m.memberEpoch ?? 0);
+  w.int32(m.previousMemberEpoch ?? 0);
+  w.int8(m.state ?? 0);
+  writeList(w, m.activeTasks ?? [], 0, true, encodeStreamsGroupCurrentMemberAssignmentValueTaskIds);
+  writeList(w, m.standbyTasks ?? [], 0, true, encodeStreamsGroupCurrentMemberAssignmentValueTaskIds);
+  writeList(w, m.warmupTasks ?? [], 0, true, encodeStreamsGroupCurrentMemberAssignmentValueTaskIds);
+  writeList(w, m.activeTasksPendingRevocation ?? [], 0, true, encodeStreamsGroupCurrentMemberAssignmentValueTaskIds);
+  writeList(w, m.standbyTasksPendingRevocation ?? [], 0, true, encodeStreamsGroupCurrentMemberAssignmentValueTaskIds);
+  writeList(w, m.warmupTasksPendingRevocation ?? [], 0, true, encodeStreamsGroupCurrentMemberAssignmentValueTaskIds);
+  w.unsignedVarint(0);
 }
 
-/** Reads StreamsGroupCurrentMemberAssignmentValueTaskIds in `version`. */
-export function decodeStreamsGroupCurrentMemberAssignmentValueTaskIds(r: Reader, version: number): StreamsGroupCurrentMemberAssignmentValueTaskIds {
-  const subtopologyId_: string = r.textField(true);
-  const partitions_: number[] = list(r, true, () => r.int32());
-  let assignmentEpochs_: number[] | null = null;
+function encodeStreamsGroupCurrentMemberAssignmentValueTaskIds(
+  w: Writer,
+  m: Input<StreamsGroupCurrentMemberAssignmentValueTaskIds>,
+): void {
+  w.text(m.subtopologyId ?? "", true);
+  writeList(w, m.partitions ?? [], 0, true, writeInt32);
+  const hasAssignmentEpochs = (m.assignmentEpochs ?? null) !== null;
+  w.unsignedVarint(Number(hasAssignmentEpochs));
+  if (hasAssignmentEpochs) {
+    const t = new Writer(32);
+    writeList(t, m.assignmentEpochs ?? null, 0, true, writeInt32);
+    w.tag(0, t);
+  }
+}
+
+/** Reads StreamsGroupCurrentMemberAssignmentValue in `version`. */
+export function decodeStreamsGroupCurrentMemberAssignmentValue(
+  r: Reader,
+  version: number,
+): StreamsGroupCurrentMemberAssignmentValue {
+  checkVersion("StreamsGroupCurrentMemberAssignmentValue", version, 0, 0);
+  const m: StreamsGroupCurrentMemberAssignmentValue = {
+    memberEpoch: r.int32(),
+    previousMemberEpoch: r.int32(),
+    state: r.int8(),
+    activeTasks: readList(r, 0, true, decodeStreamsGroupCurrentMemberAssignmentValueTaskIds),
+    standbyTasks: readList(r, 0, true, decodeStreamsGroupCurrentMemberAssignmentValueTaskIds),
+    warmupTasks: readList(r, 0, true, decodeStreamsGroupCurrentMemberAssignmentValueTaskIds),
+    activeTasksPendingRevocation: readList(r, 0, true, decodeStreamsGroupCurrentMemberAssignmentValueTaskIds),
+    standbyTasksPendingRevocation: readList(r, 0, true, decodeStreamsGroupCurrentMemberAssignmentValueTaskIds),
+    warmupTasksPendingRevocation: readList(r, 0, true, decodeStreamsGroupCurrentMemberAssignmentValueTaskIds),
+  };
+  r.skipTags();
+  return m;
+}
+
+function decodeStreamsGroupCurrentMemberAssignmentValueTaskIds(
+  r: Reader,
+): StreamsGroupCurrentMemberAssignmentValueTaskIds {
+  const m: StreamsGroupCurrentMemberAssignmentValueTaskIds = {
+    subtopologyId: r.textField(true),
+    partitions: readList(r, 0, true, readInt32),
+    assignmentEpochs: null,
+  };
   for (let n = r.unsignedVarint(); n > 0; n--) {
     const tag = r.unsignedVarint();
-    const size = r.unsignedVarint();
-    const end = r.position + size;
-    if (tag === 0) assignmentEpochs_ = listOrNull(r, true, () => r.int32());
-    else r.take(size);
-    if (r.position !== end) throw r.error(`tag ${tag} of StreamsGroupCurrentMemberAssignmentValueTaskIds takes ${size} bytes, not ${r.position - end + size}`);
+    const end = r.startTag();
+    if (tag === 0) m.assignmentEpochs = readListOrNull(r, 0, true, readInt32);
+    else r.position = end;
+    r.endTag(end);
   }
-  return { subtopologyId: subtopologyId_, partitions: partitions_, assignmentEpochs: assignmentEpochs_ };
+  return m;
 }
 
-/** Versions of StreamsGroupCurrentMemberAssignmentValue, record type 22. */
-export const streamsGroupCurrentMemberAssignmentValueVersions: { readonly type: number; readonly min: number; readonly max: number } = { type: 22, min: 0, max: 0 };
+/** StreamsGroupCurrentMemberAssignmentValue, for those who read or write any kind of message. */
+export const streamsGroupCurrentMemberAssignmentValueSchema: MessageSchema<StreamsGroupCurrentMemberAssignmentValue> = {
+  name: "StreamsGroupCurrentMemberAssignmentValue",
+  type: 22,
+  minVersion: 0,
+  maxVersion: 0,
+  encode: encodeStreamsGroupCurrentMemberAssignmentValue,
+  decode: decodeStreamsGroupCurrentMemberAssignmentValue,
+};

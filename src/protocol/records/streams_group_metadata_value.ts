@@ -2,64 +2,22 @@
 
 import type { Reader } from "../../bytes/reader.ts";
 import { Writer } from "../../bytes/writer.ts";
-import { checkVersion, listOrNull, type Input } from "../api.ts";
+import { checkVersion, type Input, type MessageSchema } from "../api.ts";
+import { readListOrNull, writeList } from "../list.ts";
 
-/** Kafka's StreamsGroupMetadataValue, versions 0. */
+/** StreamsGroupMetadataValue, type 17, versions 0, flexible from 0. */
 export interface StreamsGroupMetadataValue {
   /** int32, versions 0+. */
   epoch: number;
   /** int64, versions 0+. */
-  metadataHash: number;
-  /** int32, versions 0+, default -1. */
+  metadataHash: bigint;
+  /** int32, versions 0+, tag 0, default -1. */
   validatedTopologyEpoch: number;
-  /** list of LastAssignmentConfig, versions undefined, null in versions 0+, default null. */
+  /** list of LastAssignmentConfig, versions 0+, null in versions 0+, tag 1, default null. */
   lastAssignmentConfigs: StreamsGroupMetadataValueLastAssignmentConfig[] | null;
 }
 
-/** Writes StreamsGroupMetadataValue in `version`. */
-export function encodeStreamsGroupMetadataValue(w: Writer, m: Input<StreamsGroupMetadataValue>, version: number): void {
-  checkVersion("StreamsGroupMetadataValue", version, 0, 0);
-  w.int32(m.epoch ?? 0);
-  w.int64(m.metadataHash ?? 0);
-  const tags: [number, Writer][] = [];
-  if (m.validatedTopologyEpoch !== undefined && m.validatedTopologyEpoch !== -1) {
-    const t = new Writer();
-    t.int32(m.validatedTopologyEpoch ?? -1);
-    tags.push([0, t]);
-  }
-  if (m.lastAssignmentConfigs !== undefined && m.lastAssignmentConfigs !== null) {
-    const t = new Writer();
-    {
-      const lastAssignmentConfigsList = m.lastAssignmentConfigs ?? null;
-      t.count(lastAssignmentConfigsList === null ? -1 : lastAssignmentConfigsList.length, true);
-      for (const item of lastAssignmentConfigsList ?? []) encodeStreamsGroupMetadataValueLastAssignmentConfig(t, item, version);
-    }
-    tags.push([1, t]);
-  }
-  w.unsignedVarint(tags.length);
-  for (const [tag, content] of tags) w.tag(tag, content);
-}
-
-/** Reads StreamsGroupMetadataValue in `version`. */
-export function decodeStreamsGroupMetadataValue(r: Reader, version: number): StreamsGroupMetadataValue {
-  checkVersion("StreamsGroupMetadataValue", version, 0, 0);
-  const epoch_: number = r.int32();
-  const metadataHash_: number = r.int64();
-  let validatedTopologyEpoch_: number = -1;
-  let lastAssignmentConfigs_: StreamsGroupMetadataValueLastAssignmentConfig[] | null = null;
-  for (let n = r.unsignedVarint(); n > 0; n--) {
-    const tag = r.unsignedVarint();
-    const size = r.unsignedVarint();
-    const end = r.position + size;
-    if (tag === 0) validatedTopologyEpoch_ = r.int32();
-    else if (tag === 1) lastAssignmentConfigs_ = listOrNull(r, true, () => decodeStreamsGroupMetadataValueLastAssignmentConfig(r, version));
-    else r.take(size);
-    if (r.position !== end) throw r.error(`tag ${tag} of StreamsGroupMetadataValue takes ${size} bytes, not ${r.position - end + size}`);
-  }
-  return { epoch: epoch_, metadataHash: metadataHash_, validatedTopologyEpoch: validatedTopologyEpoch_, lastAssignmentConfigs: lastAssignmentConfigs_ };
-}
-
-/** Part of StreamsGroupMetadataValue, versions 0. */
+/** Part of StreamsGroupMetadataValue. */
 export interface StreamsGroupMetadataValueLastAssignmentConfig {
   /** string, versions 0+. */
   key: string;
@@ -67,20 +25,75 @@ export interface StreamsGroupMetadataValueLastAssignmentConfig {
   value: string;
 }
 
-/** Writes StreamsGroupMetadataValueLastAssignmentConfig in `version`. */
-export function encodeStreamsGroupMetadataValueLastAssignmentConfig(w: Writer, m: Input<StreamsGroupMetadataValueLastAssignmentConfig>, version: number): void {
+/** Writes StreamsGroupMetadataValue in `version`. */
+export function encodeStreamsGroupMetadataValue(w: Writer, m: Input<StreamsGroupMetadataValue>, version: number): void {
+  checkVersion("StreamsGroupMetadataValue", version, 0, 0);
+  w.int32(m.epoch ?? 0);
+  w.bigint64(m.metadataHash ?? 0n);
+  const hasValidatedTopologyEpoch = (m.validatedTopologyEpoch ?? -1) !== -1;
+  const hasLastAssignmentConfigs = (m.lastAssignmentConfigs ?? null) !== null;
+  w.unsignedVarint(Number(hasValidatedTopologyEpoch) + Number(hasLastAssignmentConfigs));
+  if (hasValidatedTopologyEpoch) {
+    const t = new Writer(32);
+    t.int32(m.validatedTopologyEpoch ?? -1);
+    w.tag(0, t);
+  }
+  if (hasLastAssignmentConfigs) {
+    const t = new Writer(32);
+    writeList(t, m.lastAssignmentConfigs ?? null, 0, true, encodeStreamsGroupMetadataValueLastAssignmentConfig);
+    w.tag(1, t);
+  }
+}
+
+function encodeStreamsGroupMetadataValueLastAssignmentConfig(
+  w: Writer,
+  m: Input<StreamsGroupMetadataValueLastAssignmentConfig>,
+): void {
   w.text(m.key ?? "", true);
   w.text(m.value ?? "", true);
   w.unsignedVarint(0);
 }
 
-/** Reads StreamsGroupMetadataValueLastAssignmentConfig in `version`. */
-export function decodeStreamsGroupMetadataValueLastAssignmentConfig(r: Reader, version: number): StreamsGroupMetadataValueLastAssignmentConfig {
-  const key_: string = r.textField(true);
-  const value_: string = r.textField(true);
-  r.skipTags();
-  return { key: key_, value: value_ };
+/** Reads StreamsGroupMetadataValue in `version`. */
+export function decodeStreamsGroupMetadataValue(r: Reader, version: number): StreamsGroupMetadataValue {
+  checkVersion("StreamsGroupMetadataValue", version, 0, 0);
+  const m: StreamsGroupMetadataValue = {
+    epoch: r.int32(),
+    metadataHash: r.bigint64(),
+    validatedTopologyEpoch: -1,
+    lastAssignmentConfigs: null,
+  };
+  for (let n = r.unsignedVarint(); n > 0; n--) {
+    const tag = r.unsignedVarint();
+    const end = r.startTag();
+    if (tag === 0) m.validatedTopologyEpoch = r.int32();
+    else if (tag === 1) m.lastAssignmentConfigs = readListOrNull(
+      r,
+      0,
+      true,
+      decodeStreamsGroupMetadataValueLastAssignmentConfig,
+    );
+    else r.position = end;
+    r.endTag(end);
+  }
+  return m;
 }
 
-/** Versions of StreamsGroupMetadataValue, record type 17. */
-export const streamsGroupMetadataValueVersions: { readonly type: number; readonly min: number; readonly max: number } = { type: 17, min: 0, max: 0 };
+function decodeStreamsGroupMetadataValueLastAssignmentConfig(r: Reader): StreamsGroupMetadataValueLastAssignmentConfig {
+  const m: StreamsGroupMetadataValueLastAssignmentConfig = {
+    key: r.textField(true),
+    value: r.textField(true),
+  };
+  r.skipTags();
+  return m;
+}
+
+/** StreamsGroupMetadataValue, for those who read or write any kind of message. */
+export const streamsGroupMetadataValueSchema: MessageSchema<StreamsGroupMetadataValue> = {
+  name: "StreamsGroupMetadataValue",
+  type: 17,
+  minVersion: 0,
+  maxVersion: 0,
+  encode: encodeStreamsGroupMetadataValue,
+  decode: decodeStreamsGroupMetadataValue,
+};

@@ -2,19 +2,20 @@
 
 import type { Reader } from "../../bytes/reader.ts";
 import { Writer } from "../../bytes/writer.ts";
-import { checkVersion, list, listOrNull, unsupportedField, type Input } from "../api.ts";
+import { checkVersion, type Input, type MessageSchema, unsupportedField } from "../api.ts";
+import { readInt32, readList, readListOrNull, writeInt32, writeList } from "../list.ts";
 
-/** Kafka's TransactionLogValue, versions 0-1. */
+/** TransactionLogValue, type 0, versions 0-1, flexible from 1. */
 export interface TransactionLogValue {
   /** int64, versions 0+. */
   producerId: number;
-  /** int64, versions undefined, default -1. */
+  /** int64, versions 1+, tag 0, default -1. */
   previousProducerId: number;
-  /** int64, versions undefined, default -1. */
+  /** int64, versions 1+, tag 1, default -1. */
   nextProducerId: number;
   /** int16, versions 0+. */
   producerEpoch: number;
-  /** int16, versions undefined, default -1. */
+  /** int16, versions 1+, tag 3, default -1. */
   nextProducerEpoch: number;
   /** int32, versions 0+. */
   transactionTimeoutMs: number;
@@ -26,8 +27,16 @@ export interface TransactionLogValue {
   transactionLastUpdateTimestampMs: number;
   /** int64, versions 0+. */
   transactionStartTimestampMs: number;
-  /** int16, versions undefined, default 0. */
+  /** int16, versions 1+, tag 2, default 0. */
   clientTransactionVersion: number;
+}
+
+/** Part of TransactionLogValue. */
+export interface TransactionLogValuePartitionsSchema {
+  /** string, versions 0+. */
+  topic: string;
+  /** list of int32, versions 0+. */
+  partitionIds: number[];
 }
 
 /** Writes TransactionLogValue in `version`. */
@@ -38,103 +47,117 @@ export function encodeTransactionLogValue(w: Writer, m: Input<TransactionLogValu
   w.int16(m.producerEpoch ?? 0);
   w.int32(m.transactionTimeoutMs ?? 0);
   w.int8(m.transactionStatus ?? 0);
-  {
-    const transactionPartitionsList = m.transactionPartitions === undefined ? [] : m.transactionPartitions;
-    w.count(transactionPartitionsList === null ? -1 : transactionPartitionsList.length, flexible);
-    for (const item of transactionPartitionsList ?? []) encodeTransactionLogValuePartitionsSchema(w, item, version);
-  }
+  writeList(
+    w,
+    m.transactionPartitions === undefined ? [] : m.transactionPartitions,
+    version,
+    flexible,
+    encodeTransactionLogValuePartitionsSchema,
+  );
   w.int64(m.transactionLastUpdateTimestampMs ?? 0);
   w.int64(m.transactionStartTimestampMs ?? 0);
-  if (!(version >= 1)) if (m.previousProducerId !== undefined && m.previousProducerId !== -1) unsupportedField("TransactionLogValue", "previousProducerId", version);
-  if (!(version >= 1)) if (m.nextProducerId !== undefined && m.nextProducerId !== -1) unsupportedField("TransactionLogValue", "nextProducerId", version);
-  if (!(version >= 1)) if (m.nextProducerEpoch !== undefined && m.nextProducerEpoch !== -1) unsupportedField("TransactionLogValue", "nextProducerEpoch", version);
-  if (!(version >= 1)) if (m.clientTransactionVersion !== undefined && m.clientTransactionVersion !== 0) unsupportedField("TransactionLogValue", "clientTransactionVersion", version);
-  if (flexible) {
-    const tags: [number, Writer][] = [];
-    if (version >= 1 && m.previousProducerId !== undefined && m.previousProducerId !== -1) {
-      const t = new Writer();
-      t.int64(m.previousProducerId ?? -1);
-      tags.push([0, t]);
-    }
-    if (version >= 1 && m.nextProducerId !== undefined && m.nextProducerId !== -1) {
-      const t = new Writer();
-      t.int64(m.nextProducerId ?? -1);
-      tags.push([1, t]);
-    }
-    if (version >= 1 && m.clientTransactionVersion !== undefined && m.clientTransactionVersion !== 0) {
-      const t = new Writer();
-      t.int16(m.clientTransactionVersion ?? 0);
-      tags.push([2, t]);
-    }
-    if (version >= 1 && m.nextProducerEpoch !== undefined && m.nextProducerEpoch !== -1) {
-      const t = new Writer();
-      t.int16(m.nextProducerEpoch ?? -1);
-      tags.push([3, t]);
-    }
-    w.unsignedVarint(tags.length);
-    for (const [tag, content] of tags) w.tag(tag, content);
+  const hasPreviousProducerId = (m.previousProducerId ?? -1) !== -1;
+  if (hasPreviousProducerId && version < 1) unsupportedField("TransactionLogValue", "previousProducerId", version);
+  const hasNextProducerId = (m.nextProducerId ?? -1) !== -1;
+  if (hasNextProducerId && version < 1) unsupportedField("TransactionLogValue", "nextProducerId", version);
+  const hasNextProducerEpoch = (m.nextProducerEpoch ?? -1) !== -1;
+  if (hasNextProducerEpoch && version < 1) unsupportedField("TransactionLogValue", "nextProducerEpoch", version);
+  const hasClientTransactionVersion = (m.clientTransactionVersion ?? 0) !== 0;
+  if (hasClientTransactionVersion && version < 1) {
+    unsupportedField("TransactionLogValue", "clientTransactionVersion", version);
   }
+  if (flexible) {
+    w.unsignedVarint(
+      Number(hasPreviousProducerId) +
+        Number(hasNextProducerId) +
+        Number(hasClientTransactionVersion) +
+        Number(hasNextProducerEpoch),
+    );
+    if (hasPreviousProducerId) {
+      const t = new Writer(32);
+      t.int64(m.previousProducerId ?? -1);
+      w.tag(0, t);
+    }
+    if (hasNextProducerId) {
+      const t = new Writer(32);
+      t.int64(m.nextProducerId ?? -1);
+      w.tag(1, t);
+    }
+    if (hasClientTransactionVersion) {
+      const t = new Writer(32);
+      t.int16(m.clientTransactionVersion ?? 0);
+      w.tag(2, t);
+    }
+    if (hasNextProducerEpoch) {
+      const t = new Writer(32);
+      t.int16(m.nextProducerEpoch ?? -1);
+      w.tag(3, t);
+    }
+  }
+}
+
+function encodeTransactionLogValuePartitionsSchema(
+  w: Writer,
+  m: Input<TransactionLogValuePartitionsSchema>,
+  version: number,
+  flexible: boolean,
+): void {
+  w.text(m.topic ?? "", flexible);
+  writeList(w, m.partitionIds ?? [], version, flexible, writeInt32);
+  if (flexible) w.unsignedVarint(0);
 }
 
 /** Reads TransactionLogValue in `version`. */
 export function decodeTransactionLogValue(r: Reader, version: number): TransactionLogValue {
   checkVersion("TransactionLogValue", version, 0, 1);
   const flexible = version >= 1;
-  const producerId_: number = r.int64();
-  let previousProducerId_: number = -1;
-  let nextProducerId_: number = -1;
-  const producerEpoch_: number = r.int16();
-  let nextProducerEpoch_: number = -1;
-  const transactionTimeoutMs_: number = r.int32();
-  const transactionStatus_: number = r.int8();
-  const transactionPartitions_: TransactionLogValuePartitionsSchema[] | null = listOrNull(r, flexible, () => decodeTransactionLogValuePartitionsSchema(r, version));
-  const transactionLastUpdateTimestampMs_: number = r.int64();
-  const transactionStartTimestampMs_: number = r.int64();
-  let clientTransactionVersion_: number = 0;
+  const m: TransactionLogValue = {
+    producerId: r.int64(),
+    previousProducerId: -1,
+    nextProducerId: -1,
+    producerEpoch: r.int16(),
+    nextProducerEpoch: -1,
+    transactionTimeoutMs: r.int32(),
+    transactionStatus: r.int8(),
+    transactionPartitions: readListOrNull(r, version, flexible, decodeTransactionLogValuePartitionsSchema),
+    transactionLastUpdateTimestampMs: r.int64(),
+    transactionStartTimestampMs: r.int64(),
+    clientTransactionVersion: 0,
+  };
   if (flexible) {
     for (let n = r.unsignedVarint(); n > 0; n--) {
       const tag = r.unsignedVarint();
-      const size = r.unsignedVarint();
-      const end = r.position + size;
-      if (tag === 0 && version >= 1) previousProducerId_ = r.int64();
-      else if (tag === 1 && version >= 1) nextProducerId_ = r.int64();
-      else if (tag === 3 && version >= 1) nextProducerEpoch_ = r.int16();
-      else if (tag === 2 && version >= 1) clientTransactionVersion_ = r.int16();
-      else r.take(size);
-      if (r.position !== end) throw r.error(`tag ${tag} of TransactionLogValue takes ${size} bytes, not ${r.position - end + size}`);
+      const end = r.startTag();
+      if (tag === 0) m.previousProducerId = r.int64();
+      else if (tag === 1) m.nextProducerId = r.int64();
+      else if (tag === 2) m.clientTransactionVersion = r.int16();
+      else if (tag === 3) m.nextProducerEpoch = r.int16();
+      else r.position = end;
+      r.endTag(end);
     }
   }
-  return { producerId: producerId_, previousProducerId: previousProducerId_, nextProducerId: nextProducerId_, producerEpoch: producerEpoch_, nextProducerEpoch: nextProducerEpoch_, transactionTimeoutMs: transactionTimeoutMs_, transactionStatus: transactionStatus_, transactionPartitions: transactionPartitions_, transactionLastUpdateTimestampMs: transactionLastUpdateTimestampMs_, transactionStartTimestampMs: transactionStartTimestampMs_, clientTransactionVersion: clientTransactionVersion_ };
+  return m;
 }
 
-/** Part of TransactionLogValue, versions 0-1. */
-export interface TransactionLogValuePartitionsSchema {
-  /** string, versions 0+. */
-  topic: string;
-  /** list of int32, versions 0+. */
-  partitionIds: number[];
-}
-
-/** Writes TransactionLogValuePartitionsSchema in `version`. */
-export function encodeTransactionLogValuePartitionsSchema(w: Writer, m: Input<TransactionLogValuePartitionsSchema>, version: number): void {
-  const flexible = version >= 1;
-  w.text(m.topic ?? "", flexible);
-  {
-    const partitionIdsList = m.partitionIds ?? [];
-    w.count(partitionIdsList.length, flexible);
-    for (const item of partitionIdsList) w.int32(item);
-  }
-  if (flexible) w.unsignedVarint(0);
-}
-
-/** Reads TransactionLogValuePartitionsSchema in `version`. */
-export function decodeTransactionLogValuePartitionsSchema(r: Reader, version: number): TransactionLogValuePartitionsSchema {
-  const flexible = version >= 1;
-  const topic_: string = r.textField(flexible);
-  const partitionIds_: number[] = list(r, flexible, () => r.int32());
+function decodeTransactionLogValuePartitionsSchema(
+  r: Reader,
+  version: number,
+  flexible: boolean,
+): TransactionLogValuePartitionsSchema {
+  const m: TransactionLogValuePartitionsSchema = {
+    topic: r.textField(flexible),
+    partitionIds: readList(r, version, flexible, readInt32),
+  };
   if (flexible) r.skipTags();
-  return { topic: topic_, partitionIds: partitionIds_ };
+  return m;
 }
 
-/** Versions of TransactionLogValue, record type 0. */
-export const transactionLogValueVersions: { readonly type: number; readonly min: number; readonly max: number } = { type: 0, min: 0, max: 1 };
+/** TransactionLogValue, for those who read or write any kind of message. */
+export const transactionLogValueSchema: MessageSchema<TransactionLogValue> = {
+  name: "TransactionLogValue",
+  type: 0,
+  minVersion: 0,
+  maxVersion: 1,
+  encode: encodeTransactionLogValue,
+  decode: decodeTransactionLogValue,
+};

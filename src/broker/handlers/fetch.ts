@@ -1,0 +1,135 @@
+/**
+ * Fetch: versions 4 to 18, long poll included. Slices of the segment files go out as they are; nothing is decoded. There are
+ * no fetch sessions: every answer says session 0, so that clients ask in full.
+ *
+ * @module
+ */
+
+import { BrokerError, KafkaError } from "../../core/kafka_error.ts";
+import type { Input } from "../../protocol/api.ts";
+import {
+  type FetchRequest,
+  type FetchRequestFetchPartition,
+  type FetchResponse,
+  type FetchResponsePartitionData,
+  fetchServerApi,
+} from "../../protocol/fetch.ts";
+import { errorCodeOf } from "../error_code.ts";
+import { type Handler, handler, type RequestContext } from "../handler.ts";
+import type { Partition } from "../partition.ts";
+
+const TOPIC_IDS_FROM = 13;
+
+/** Answers Fetch. */
+export const fetchHandler: Handler = handler(fetchServerApi, fetch);
+
+interface Answer {
+  readonly body: Input<FetchResponse>;
+  readonly bytes: number;
+  readonly hasError: boolean;
+}
+
+async function fetch(request: FetchRequest, context: RequestContext): Promise<Input<FetchResponse>> {
+  if (request.sessionId !== 0) return { errorCode: errorCodeOf("FETCH_SESSION_ID_NOT_FOUND"), sessionId: 0 };
+  const { clock } = context.broker;
+  const deadline = clock.now() + request.maxWaitMs;
+  for (;;) {
+    const partitions = partitionsOf(request, context);
+    // Waiting begins before reading, or a batch that comes in between would be missed.
+    const waiting = waitForAppend(partitions, deadline - clock.now(), context);
+    const answer = await read(request, context);
+    const enough = answer.bytes >= request.minBytes || answer.hasError || clock.now() >= deadline ||
+      context.signal.aborted;
+    if (enough) {
+      waiting.cancel();
+      return answer.body;
+    }
+    await waiting.over;
+  }
+}
+
+function partitionsOf(request: FetchRequest, { broker, version }: RequestContext): Partition[] {
+  return request.topics.flatMap(({ topic: name, topicId, partitions }) => {
+    const topic = version >= TOPIC_IDS_FROM ? broker.topics.byId(topicId) : broker.topics.get(name);
+    return partitions.flatMap(({ partition }) => topic?.partitions[partition] ?? []);
+  });
+}
+
+/** Ends at the next append to one of `partitions`, after `ms`, or when the broker closes. */
+function waitForAppend(
+  partitions: readonly Partition[],
+  ms: number,
+  { broker, signal }: RequestContext,
+): { readonly over: Promise<void>; cancel(): void } {
+  let end!: () => void;
+  const over = new Promise<void>((resolve) => end = resolve);
+  const finish = () => {
+    timer.cancel();
+    signal.removeEventListener("abort", finish);
+    for (const cancel of cancels) cancel();
+    end();
+  };
+  const timer = broker.clock.setTimer(Math.max(0, ms), finish);
+  signal.addEventListener("abort", finish, { once: true });
+  const cancels = partitions.map((partition) => partition.onAppend(finish));
+  return { over, cancel: finish };
+}
+
+async function read(request: FetchRequest, context: RequestContext): Promise<Answer> {
+  const { broker, version } = context;
+  const byId = version >= TOPIC_IDS_FROM;
+  const responses: NonNullable<Input<FetchResponse>["responses"]>[number][] = [];
+  let bytes = 0;
+  let hasError = false;
+  for (const { topic: name, topicId, partitions: wanted } of request.topics) {
+    const topic = byId ? broker.topics.byId(topicId) : broker.topics.get(name);
+    const partitions: Input<FetchResponsePartitionData>[] = [];
+    for (const asked of wanted) {
+      const partition = topic?.partitions[asked.partition];
+      if (partition === undefined) {
+        hasError = true;
+        const error = byId && topic === undefined ? "UNKNOWN_TOPIC_ID" : "UNKNOWN_TOPIC_OR_PARTITION";
+        partitions.push({ partitionIndex: asked.partition, errorCode: errorCodeOf(error), highWatermark: -1 });
+        continue;
+      }
+      const answer = await readPartition(partition, asked, request.maxBytes - bytes, bytes === 0);
+      partitions.push(answer);
+      if (answer.errorCode !== 0) hasError = true;
+      bytes += (answer.records as Uint8Array).length;
+    }
+    responses.push(byId ? { topicId, partitions } : { topic: name, partitions });
+  }
+  return { body: { sessionId: 0, responses }, bytes, hasError };
+}
+
+/** At least one batch goes out with the first partition that has one; after it, limits are limits. */
+async function readPartition(
+  { log }: Partition,
+  { fetchOffset, partition: partitionIndex, partitionMaxBytes }: FetchRequestFetchPartition,
+  left: number,
+  isFirst: boolean,
+): Promise<Input<FetchResponsePartitionData>> {
+  const nothing = new Uint8Array(0);
+  const { highWatermark, logStartOffset } = log;
+  const answer = { partitionIndex, errorCode: 0, highWatermark, lastStableOffset: highWatermark, logStartOffset };
+  const maxBytes = Math.min(partitionMaxBytes, left);
+  try {
+    if (maxBytes <= 0 && !isFirst) return { ...answer, records: nothing };
+    const { records } = await log.read(fetchOffset, { maxBytes: Math.max(0, maxBytes), minOneBatch: isFirst });
+    return { ...answer, records: records === undefined ? nothing : await records.bytes() };
+  } catch (error) {
+    const code = error instanceof BrokerError
+      ? error.errorCode
+      : error instanceof KafkaError && error.code === "OFFSET_OUT_OF_RANGE"
+      ? errorCodeOf("OFFSET_OUT_OF_RANGE")
+      : errorCodeOf("KAFKA_STORAGE_ERROR");
+    return {
+      partitionIndex,
+      errorCode: code,
+      highWatermark: -1,
+      lastStableOffset: -1,
+      logStartOffset: -1,
+      records: nothing,
+    };
+  }
+}

@@ -1,0 +1,89 @@
+/**
+ * Produce: versions 3 to 13. One batch a partition, checked and appended; transactions are refused. With acks 0 nothing is
+ * answered, and a refused batch closes the connection, as with Kafka.
+ *
+ * @module
+ */
+
+import { BrokerError, ProtocolError, StorageError } from "../../core/kafka_error.ts";
+import type { Input } from "../../protocol/api.ts";
+import {
+  type ProduceRequest,
+  type ProduceRequestTopicProduceData,
+  type ProduceResponse,
+  type ProduceResponsePartitionProduceResponse,
+  produceServerApi,
+} from "../../protocol/produce.ts";
+import { errorCodeOf } from "../error_code.ts";
+import { type Handler, handler, type RequestContext } from "../handler.ts";
+import { refusal } from "../refusal.ts";
+import { validateBatch } from "../validate_batch.ts";
+
+const TOPIC_IDS_FROM = 13;
+
+/** Answers Produce. Version 0 is told for librdkafka, which asks for it before it compresses (KAFKA-18659). */
+export const produceHandler: Handler = handler(produceServerApi, produce, { advertisedMinVersion: 0 });
+
+type PartitionAnswer = Input<ProduceResponsePartitionProduceResponse>;
+
+async function produce(request: ProduceRequest, context: RequestContext): Promise<Input<ProduceResponse> | undefined> {
+  const responses = await Promise.all(request.topicData.map(async (data) => ({
+    name: data.name,
+    ...(context.version >= TOPIC_IDS_FROM ? { topicId: data.topicId } : {}),
+    partitionResponses: await Promise.all(
+      data.partitionData.map(({ index, records }) => appendOne(request, data, index, records, context)),
+    ),
+  })));
+  if (request.acks !== 0) return { responses };
+  const refused = responses.flatMap((topic) => topic.partitionResponses).find((answer) => answer.errorCode !== 0);
+  if (refused === undefined) return undefined;
+  throw new ProtocolError(`a batch sent with acks 0 was refused: ${refused.errorMessage}`);
+}
+
+async function appendOne(
+  { acks }: ProduceRequest,
+  data: ProduceRequestTopicProduceData,
+  index: number,
+  records: Uint8Array | null,
+  { broker, version }: RequestContext,
+): Promise<PartitionAnswer> {
+  try {
+    if (acks !== -1 && acks !== 0 && acks !== 1) throw refusal("INVALID_REQUIRED_ACKS", `acks ${acks}`);
+    const byId = version >= TOPIC_IDS_FROM;
+    const topic = byId ? broker.topics.byId(data.topicId) : broker.topics.get(data.name);
+    const partition = topic?.partitions[index];
+    if (topic === undefined || partition === undefined) {
+      const isUnknownId = byId && topic === undefined;
+      throw refusal(
+        isUnknownId ? "UNKNOWN_TOPIC_ID" : "UNKNOWN_TOPIC_OR_PARTITION",
+        `${data.name || data.topicId}-${index}`,
+      );
+    }
+    const batch = validateBatch(records, {
+      topic: topic.name,
+      partition: index,
+      maxMessageBytes: topic.config.maxMessageBytes,
+      codecs: broker.codecs,
+      crc32c: broker.crc32c,
+    });
+    const { baseOffset, logAppendTime } = await partition.append(batch);
+    return {
+      index,
+      errorCode: 0,
+      baseOffset,
+      logAppendTimeMs: logAppendTime,
+      logStartOffset: partition.log.logStartOffset,
+    };
+  } catch (error) {
+    if (error instanceof BrokerError) return failed(index, error.errorCode, error.message);
+    if (error instanceof StorageError) {
+      broker.logger.error(`append to ${data.name}-${index} failed: ${error.message}`, { error });
+      return failed(index, errorCodeOf("KAFKA_STORAGE_ERROR"), error.message);
+    }
+    throw error;
+  }
+}
+
+function failed(index: number, errorCode: number, errorMessage: string): PartitionAnswer {
+  return { index, errorCode, errorMessage, baseOffset: -1, logAppendTimeMs: -1, logStartOffset: -1 };
+}

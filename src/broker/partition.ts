@@ -1,0 +1,98 @@
+/**
+ * One partition of the embedded broker: its log, what it remembers of producers, and who waits for its next batch.
+ *
+ * @module
+ */
+
+import type { Clock } from "../core/clock.ts";
+import type { Crc32c } from "../hash/crc32c.ts";
+import type { Log } from "../log/log.ts";
+import { RECORD_BATCH_ATTRIBUTES, RECORD_BATCH_FIELDS, RecordBatch } from "../records/record_batch.ts";
+import { ProducerSequences } from "./producer_sequences.ts";
+import { refusal } from "./refusal.ts";
+import type { TopicConfig } from "./topic_config.ts";
+
+/** The broker is the first and only leader of everything. */
+const LEADER_EPOCH = 0;
+
+/** Where a batch was stored. */
+export interface Appended {
+  /** Offset of its first record. */
+  readonly baseOffset: number;
+  /** The broker's time on its records; −1 when they keep their own. */
+  readonly logAppendTime: number;
+}
+
+/** One partition. */
+export class Partition {
+  /** Its log. */
+  readonly log: Log;
+  readonly #config: TopicConfig;
+  readonly #clock: Clock;
+  readonly #crc32c: Crc32c;
+  readonly #producers = new ProducerSequences();
+  readonly #waiting = new Set<() => void>();
+  #appending: Promise<unknown> = Promise.resolve();
+
+  /** A partition over an open log. */
+  constructor(log: Log, config: TopicConfig, clock: Clock, crc32c: Crc32c) {
+    this.log = log;
+    this.#config = config;
+    this.#clock = clock;
+    this.#crc32c = crc32c;
+  }
+
+  /**
+   * Appends a validated batch. Its bytes are stamped in place.
+   *
+   * @throws BrokerError for a batch out of its producer's sequence; StorageError.
+   */
+  append(batch: RecordBatch): Promise<Appended> {
+    // The check and the append belong together, so that two requests cannot both be the next in sequence.
+    const append = this.#appending.then(() => this.#append(batch));
+    this.#appending = append.catch(() => {});
+    return append;
+  }
+
+  /** Calls `run` at the next append, or when the partition closes; the answer takes it back. */
+  onAppend(run: () => void): () => void {
+    this.#waiting.add(run);
+    return () => this.#waiting.delete(run);
+  }
+
+  /** Lets go of all who wait and ends the log. */
+  async close(): Promise<void> {
+    await this.#appending;
+    this.#wake();
+    await this.log.close();
+  }
+
+  async #append(batch: RecordBatch): Promise<Appended> {
+    const verdict = this.#producers.check(batch);
+    if (verdict.kind === "refuse") throw refusal(verdict.error, verdict.message);
+    if (verdict.kind === "duplicate") return { baseOffset: verdict.baseOffset, logAppendTime: verdict.timestamp };
+    const logAppendTime = this.#config.timestampType === "LogAppendTime" ? this.#clock.wallTime() : -1;
+    const { bytes } = batch;
+    if (logAppendTime >= 0) stampTime(bytes, logAppendTime, this.#crc32c);
+    const { baseOffset } = await this.log.append(bytes, LEADER_EPOCH);
+    this.#producers.appended(new RecordBatch(bytes), baseOffset, logAppendTime);
+    this.#wake();
+    return { baseOffset, logAppendTime };
+  }
+
+  #wake(): void {
+    const waiting = [...this.#waiting];
+    this.#waiting.clear();
+    for (const run of waiting) run();
+  }
+}
+
+/** Puts the broker's time on a batch: the records keep theirs, which readers then pass over. */
+function stampTime(bytes: Uint8Array, time: number, crc32c: Crc32c): void {
+  const F = RECORD_BATCH_FIELDS;
+  const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+  view.setInt16(F.attributes, view.getInt16(F.attributes) | RECORD_BATCH_ATTRIBUTES.logAppendTime);
+  view.setInt32(F.maxTimestamp, Math.floor(time / 4294967296));
+  view.setInt32(F.maxTimestamp + 4, time | 0);
+  view.setUint32(F.crc, crc32c(bytes.subarray(F.attributes)));
+}
