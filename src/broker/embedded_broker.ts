@@ -11,7 +11,13 @@ import { type Logger, silentLogger } from "../core/logger.ts";
 import type { Random } from "../core/random.ts";
 import { Reader } from "../bytes/reader.ts";
 import { loadCrc32c } from "../hash/crc32c.ts";
-import { readTextFile, writeOffsetCheckpoint, writeTextFile } from "../log/log_directory.ts";
+import {
+  markCleanShutdown,
+  readMetaProperties,
+  takeCleanShutdown,
+  writeMetaProperties,
+  writeOffsetCheckpoint,
+} from "../log/log_directory.ts";
 import { MemoryStorage } from "../log/memory_storage.ts";
 import type { StorageTree } from "../log/storage.ts";
 import type { Listen, Listener, Transport } from "../transport/transport.ts";
@@ -53,7 +59,6 @@ export interface EmbeddedBrokerOptions {
 }
 
 const NODE_ID = 1;
-const CLEAN_SHUTDOWN_MARKER = ".kafka_cleanshutdown";
 
 /** A broker in this process. */
 export class EmbeddedBroker {
@@ -181,18 +186,17 @@ export class EmbeddedBroker {
     await this.#state.topics.close();
     await writeOffsetCheckpoint(this.#storage, "recovery-point-offset-checkpoint", entries);
     await writeOffsetCheckpoint(this.#storage, "replication-offset-checkpoint", entries);
-    await writeTextFile(this.#storage, CLEAN_SHUTDOWN_MARKER, '{"version":0,"brokerEpoch":-1}');
+    await markCleanShutdown(this.#storage);
   }
 }
 
 /** Marks the directory as in use, and answers the id of its cluster, which is made the first time. */
 async function claimDirectory(storage: StorageTree, random: Random): Promise<string> {
-  await storage.remove(CLEAN_SHUTDOWN_MARKER);
-  const known = /^cluster\.id=(\S+)$/m.exec(await readTextFile(storage, "meta.properties") ?? "")?.[1];
-  if (known !== undefined) return known;
+  await takeCleanShutdown(storage);
+  const known = await readMetaProperties(storage);
+  if (known !== undefined) return known.clusterId;
   const id = () => new Reader(Uint8Array.from({ length: 16 }, () => Math.floor(random() * 256))).uuid();
-  const clusterId = id();
-  const properties = [`#`, `version=1`, `cluster.id=${clusterId}`, `node.id=${NODE_ID}`, `directory.id=${id()}`, ""];
-  await writeTextFile(storage, "meta.properties", properties.join("\n"));
-  return clusterId;
+  const meta = { clusterId: id(), nodeId: NODE_ID, directoryId: id() };
+  await writeMetaProperties(storage, meta);
+  return meta.clusterId;
 }

@@ -59,6 +59,7 @@ export class Writer {
 
   /** Signed 8-bit integer. */
   int8(value: number): void {
+    if (value !== value << 24 >> 24) throw outOfRange(value, "an 8-bit");
     const at = this.#room(1);
     this.#view.setInt8(at, value);
   }
@@ -71,31 +72,35 @@ export class Writer {
 
   /** Signed 16-bit integer. */
   int16(value: number): void {
+    if (value !== value << 16 >> 16) throw outOfRange(value, "a 16-bit");
     const at = this.#room(2);
     this.#view.setInt16(at, value);
   }
 
   /** Unsigned 16-bit integer. */
   uint16(value: number): void {
+    if (value !== (value & 0xffff)) throw outOfRange(value, "an unsigned 16-bit");
     const at = this.#room(2);
     this.#view.setUint16(at, value);
   }
 
   /** Signed 32-bit integer. */
   int32(value: number): void {
+    if (value !== (value | 0)) throw outOfRange(value, "a 32-bit");
     const at = this.#room(4);
     this.#view.setInt32(at, value);
   }
 
   /** Unsigned 32-bit integer. */
   uint32(value: number): void {
+    if (value !== value >>> 0) throw outOfRange(value, "an unsigned 32-bit");
     const at = this.#room(4);
     this.#view.setUint32(at, value);
   }
 
   /** Signed 64-bit integer; must be a safe integer. */
   int64(value: number): void {
-    if (!Number.isSafeInteger(value)) throw new ConfigError(`${value} is not an integer within ±(2^53−1)`);
+    if (!Number.isSafeInteger(value)) throw outOfRange(value, "a safe");
     const at = this.#room(8);
     this.#view.setInt32(at, Math.floor(value / 4294967296));
     this.#view.setInt32(at + 4, value | 0);
@@ -218,6 +223,11 @@ export class Writer {
     this.#flushed += this.#position - this.#start;
     this.#start = this.#position;
   }
+}
+
+/** DataView would cut it to size without a word. */
+function outOfRange(value: number, kind: string): ConfigError {
+  return new ConfigError(`${value} is not ${kind} integer`);
 }
 
 /** Bytes of all parts together. */

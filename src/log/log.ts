@@ -17,7 +17,8 @@ import { RecordBatch } from "../records/record_batch.ts";
 import type { RecordContext } from "../records/record_context.ts";
 import type { BatchHeader } from "./batch_scanner.ts";
 import type { FileRecords } from "./file_records.ts";
-import { checkpointLines, checkpointText, readTextFile, writeTextFile } from "./log_directory.ts";
+import { writeTextFile } from "./checkpoint_file.ts";
+import { type LeaderEpoch, LeaderEpochs } from "./leader_epochs.ts";
 import { LogSegment } from "./log_segment.ts";
 import type { Storage } from "./storage.ts";
 
@@ -94,15 +95,6 @@ export interface RangeOptions {
 /** Timestamps that ask for a place instead of a time, as in ListOffsets. */
 export const LIST_OFFSETS_TIMESTAMPS = { latest: -1, earliest: -2, max: -3, earliestLocal: -4 } as const;
 
-/** One epoch and the offset it began at. */
-export interface LeaderEpoch {
-  /** Epoch. */
-  readonly epoch: number;
-  /** First offset of it. */
-  readonly startOffset: number;
-}
-
-const LEADER_EPOCHS_FILE = "leader-epoch-checkpoint";
 const INT32_MAX = 2 ** 31 - 1;
 const WINDOW_BYTES = 1024 * 1024;
 
@@ -114,7 +106,7 @@ export class Log {
   >;
   readonly #context: RecordContext;
   readonly #segments: LogSegment[] = [];
-  readonly #epochs: LeaderEpoch[] = [];
+  #epochs: LeaderEpochs;
   #logStartOffset = 0;
   #logEndOffset = 0;
   #highWatermark = 0;
@@ -125,6 +117,7 @@ export class Log {
 
   private constructor(storage: Storage, options: LogOptions) {
     this.#storage = storage;
+    this.#epochs = LeaderEpochs.empty(storage);
     this.#options = {
       mode: options.mode,
       segmentBytes: options.segmentBytes ?? 1024 * 1024 * 1024,
@@ -179,7 +172,7 @@ export class Log {
 
   /** Leader epochs and where they began, in order. */
   get leaderEpochs(): readonly LeaderEpoch[] {
-    return this.#epochs;
+    return this.#epochs.entries;
   }
 
   /**
@@ -226,12 +219,12 @@ export class Log {
     switch (timestamp) {
       case earliest:
       case earliestLocal: {
-        const first = this.#epochs[0];
+        const first = this.#epochs.entries[0];
         const leaderEpoch = first !== undefined && first.startOffset <= this.#logStartOffset ? first.epoch : -1;
         return { offset: this.#logStartOffset, timestamp: -1, leaderEpoch };
       }
       case latest:
-        return { offset: this.#highWatermark, timestamp: -1, leaderEpoch: this.#epochs.at(-1)?.epoch ?? -1 };
+        return { offset: this.#highWatermark, timestamp: -1, leaderEpoch: this.#epochs.latest };
       case max:
         return await this.#offsetOfMaxTimestamp(codecs);
       default:
@@ -297,7 +290,7 @@ export class Log {
       bases.push(options.logStartOffset ?? 0);
     }
     for (const base of bases) this.#segments.push(await this.#openSegment(base, writable));
-    await this.#loadEpochs();
+    this.#epochs = await LeaderEpochs.load(this.#storage);
     const last = this.#segments.at(-1)!;
     if (writable) {
       this.#recoveredBytes = await last.recover(this.#options.crc32c);
@@ -320,21 +313,6 @@ export class Log {
     }, create);
   }
 
-  async #loadEpochs(): Promise<void> {
-    const text = await readTextFile(this.#storage, LEADER_EPOCHS_FILE);
-    if (text === undefined || text === "") return;
-    for (const line of checkpointLines(text, LEADER_EPOCHS_FILE)) {
-      const [epoch, startOffset] = line.split(/\s+/).map(Number);
-      if (!Number.isSafeInteger(epoch) || !Number.isSafeInteger(startOffset)) {
-        throw new StorageError(`${LEADER_EPOCHS_FILE}: "${line}" is not an epoch and an offset`, {
-          code: "MALFORMED_FILE",
-          file: LEADER_EPOCHS_FILE,
-        });
-      }
-      this.#epochs.push({ epoch: epoch!, startOffset: startOffset! });
-    }
-  }
-
   async #append(bytes: Uint8Array, leaderEpoch: number): Promise<LogAppend> {
     this.#throwIfClosed();
     if (this.#options.mode !== "write") throw new StorageError("the log was opened to inspect it, not to write");
@@ -354,7 +332,7 @@ export class Log {
       at += batch.size;
     }
     if (batches.length === 0) throw new ProtocolError("append of no batch", { code: "EMPTY_APPEND", ...this.#context });
-    await this.#noteEpoch(leaderEpoch, baseOffset);
+    await this.#epochs.assign(leaderEpoch, baseOffset);
     for (const batch of batches) {
       const segment = await this.#segmentFor(batch);
       const { lastOffset, maxTimestamp } = batch;
@@ -375,13 +353,6 @@ export class Log {
     const segment = await this.#openSegment(this.#logEndOffset, true);
     this.#segments.push(segment);
     return segment;
-  }
-
-  async #noteEpoch(epoch: number, startOffset: number): Promise<void> {
-    if (epoch < 0 || (this.#epochs.at(-1)?.epoch ?? -1) >= epoch) return;
-    this.#epochs.push({ epoch, startOffset });
-    const lines = this.#epochs.map((entry) => `${entry.epoch} ${entry.startOffset}`);
-    await writeTextFile(this.#storage, LEADER_EPOCHS_FILE, checkpointText(lines));
   }
 
   /** The index of the segment with the greatest base offset ≤ `offset`. */
