@@ -1,6 +1,6 @@
 /**
- * Picks the sockets of the runtime the program runs in: Deno, Bun or Node.js. The choice is made on the first call, by
- * dynamic import, so a bundler for the browser never meets `node:net`.
+ * Picks the sockets for the runtime the program runs in: `Deno.connect` in Deno, `node:net` in Node.js and Bun. The choice
+ * is made on the first call, by dynamic import, so a bundler for the browser never meets `node:net`.
  *
  * `Kafka` of the main entry point uses it by itself; here it is for programs that wrap it.
  *
@@ -22,13 +22,13 @@ import type { Connect, ConnectOptions, Listen, Listener, TlsOptions, Transport }
 
 export type { Connect, ConnectOptions, Listen, Listener, TlsOptions, Transport };
 
-/** Opens a TCP or TLS connection with the runtime's own sockets. */
+/** Opens a TCP or TLS connection with the sockets of the runtime. */
 export const connect: Connect = async (
   host: string,
   port: number,
   options: ConnectOptions = {},
 ): Promise<Transport> => {
-  const adapter = await load("connect");
+  const adapter = await load();
   return await adapter.connect(host, port, options);
 };
 
@@ -43,28 +43,28 @@ export const listen: Listen = async (
   return await adapter.listen(host, port, accept);
 };
 
-function load(option: string): Promise<{ readonly connect: Connect }> {
+function load(): Promise<{ readonly connect: Connect }> {
   switch (runtime()) {
     case "deno":
       return import("./deno.ts");
-    case "bun":
-      return import("./bun.ts");
     case "node":
       return import("./node.ts");
     default:
-      return Promise.reject(noSockets(option));
+      return Promise.reject(noSockets("connect"));
   }
 }
 
-function runtime(): "deno" | "bun" | "node" | undefined {
-  const { Deno, Bun, process } = globalThis as unknown as {
+/**
+ * Which sockets there are. Bun counts as Node.js: its own cannot be told to stop connecting, so that one host that does not
+ * answer would keep a program from ending for two minutes. See bun.ts.
+ */
+function runtime(): "deno" | "node" | undefined {
+  const { Deno, process } = globalThis as unknown as {
     Deno?: { connect?: unknown };
-    Bun?: { connect?: unknown };
     process?: { versions?: { node?: unknown } };
   };
-  // Bundlers put a pretended `process` into browsers; it has no version. Deno and Bun have a real one, so they come first.
+  // Deno has a `process`, too, so it comes first. The one that bundlers put into browsers has no versions.
   if (typeof Deno?.connect === "function") return "deno";
-  if (typeof Bun?.connect === "function") return "bun";
   return typeof process?.versions?.node === "string" ? "node" : undefined;
 }
 

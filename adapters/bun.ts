@@ -1,5 +1,10 @@
 /**
- * Sockets over `Bun.connect`. TLS goes through `node:tls`, which tells more about what is wrong and is as fast.
+ * Sockets over `Bun.connect`, which need half the CPU a request that `node:net` needs in Bun. TLS goes through `node:tls`,
+ * which tells more about what is wrong.
+ *
+ * Bun cannot be told to stop connecting. An attempt that is aborted ends at once for the caller, but keeps the process alive
+ * until the system gives up: two minutes for a host that does not answer. So `auto.ts` does not take these sockets by
+ * itself; they are for services, which go on anyway.
  *
  * ```ts no-run
  * import { Kafka } from "@anykafka/kafka";

@@ -17,6 +17,7 @@ import * as zlib from "node:zlib";
 import { type Codec, type Codecs, corruptCompression, decompressionLimit, joined } from "../src/compression/codec.ts";
 import { gzip as plainGzip } from "../src/compression/gzip.ts";
 import { zstdFrames } from "../src/compression/zstd_frames.ts";
+import { CompressionError } from "../src/core/kafka_error.ts";
 
 export type { Codec, Codecs };
 
@@ -36,13 +37,13 @@ export function nativeCodecs(): Codecs {
 
 const gzip: Codec = {
   compress(bytes: Uint8Array, level?: number): Uint8Array {
-    return guarded("gzip", Infinity, () => zlib.gzipSync(bytes, level === undefined ? {} : { level }));
+    return compressed("gzip", level, () => zlib.gzipSync(bytes, level === undefined ? {} : { level }));
   },
   decompress(bytes: Uint8Array, limit: number): Uint8Array {
-    const inflated = guarded("gzip", limit, () => zlib.gunzipSync(bytes, { maxOutputLength: Math.max(limit, 1) }));
+    const content = inflated("gzip", limit, () => zlib.gunzipSync(bytes, { maxOutputLength: zlibLimit(limit) }));
     // zlib lets zeros follow the last member. Where the last four bytes are not the whole length, there are either zeros or
     // several members: rare, and the plain codec tells which.
-    return lastMemberSize(bytes) === inflated.length ? inflated : plainGzip.decompress(bytes, limit);
+    return lastMemberSize(bytes) === content.length ? content : plainGzip.decompress(bytes, limit);
   },
 };
 
@@ -50,7 +51,7 @@ const zstd: Codec = {
   compress(bytes: Uint8Array, level?: number): Uint8Array {
     const { constants, zstdCompressSync } = zlib as unknown as Required<Zstd>;
     const options = level === undefined ? {} : { params: { [constants.ZSTD_c_compressionLevel!]: level } };
-    return guarded("zstd", Infinity, () => zstdCompressSync(bytes, options));
+    return compressed("zstd", level, () => zstdCompressSync(bytes, options));
   },
   decompress(bytes: Uint8Array, limit: number): Uint8Array {
     const { zstdDecompressSync } = zlib as unknown as Required<Zstd>;
@@ -61,8 +62,8 @@ const zstd: Codec = {
       const left = limit - total;
       if (least > left) throw decompressionLimit("zstd", limit);
       if (most === 0) continue;
-      const maxOutputLength = Math.max(left, 1);
-      const part = guarded("zstd", limit, () => zstdDecompressSync(bytes.subarray(start, end), { maxOutputLength }));
+      const maxOutputLength = zlibLimit(left);
+      const part = inflated("zstd", limit, () => zstdDecompressSync(bytes.subarray(start, end), { maxOutputLength }));
       if (part.length < least || part.length > most) {
         throw corruptCompression("zstd", `${part.length} bytes in a frame of ${least} to ${most}`);
       }
@@ -74,19 +75,36 @@ const zstd: Codec = {
   },
 };
 
-/** Runs `call` and turns zlib's errors into ours; a result past `limit` is one, however the runtime reports it. */
-function guarded(codec: string, limit: number, call: () => Uint8Array): Uint8Array {
-  let result: Uint8Array;
+function compressed(codec: string, level: number | undefined, compress: () => Uint8Array): Uint8Array {
   try {
-    result = call();
+    return plain(compress());
+  } catch (cause) {
+    const { message } = cause as { message: string };
+    throw new CompressionError(`${codec} with level ${level ?? "by default"}: ${message}`, { cause });
+  }
+}
+
+function inflated(codec: string, limit: number, inflate: () => Uint8Array): Uint8Array {
+  let bytes: Uint8Array;
+  try {
+    bytes = inflate();
   } catch (cause) {
     const { code, message } = cause as { code?: string; message: string };
     if (code === "ERR_BUFFER_TOO_LARGE") throw decompressionLimit(codec, limit, cause);
     throw corruptCompression(codec, message, cause);
   }
-  if (result.length > limit) throw decompressionLimit(codec, limit);
-  // A plain Uint8Array, so that no Buffer leaves this file.
-  return new Uint8Array(result.buffer, result.byteOffset, result.byteLength);
+  if (bytes.length > limit) throw decompressionLimit(codec, limit);
+  return plain(bytes);
+}
+
+/** zlib's limits begin at 1; beyond 2^31−1 not every runtime takes one. */
+function zlibLimit(limit: number): number {
+  return Math.min(Math.max(limit, 1), 0x7fffffff);
+}
+
+/** The same bytes as a plain Uint8Array, so that no Buffer leaves this file. */
+function plain(bytes: Uint8Array): Uint8Array {
+  return new Uint8Array(bytes.buffer, bytes.byteOffset, bytes.byteLength);
 }
 
 /** What the last member says it inflates to. */

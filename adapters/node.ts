@@ -76,7 +76,7 @@ export const connect: Connect = (host: string, port: number, options: ConnectOpt
     socket.once(attempt.tls ? "secureConnect" : "connect", () => {
       settle();
       transport.attach(socket);
-      if (attempt.tls) transport.listen(socket);
+      if (attempt.tls) transport.takeChunks(socket);
       else socket.resume();
       resolve(transport);
     });
@@ -94,29 +94,32 @@ export const listen: Listen = (
     tune(socket);
     const transport = new NodeTransport(peer);
     transport.attach(socket);
-    transport.listen(socket);
+    transport.takeChunks(socket);
     accept(transport);
   });
   return new Promise((resolve, reject) => {
-    // Stays on: an accept that fails later, for want of file descriptors, must not end the process.
-    server.on("error", (cause: Error) => {
+    const fail = (cause: unknown) => {
       const details = { host, port, cause, retriable: false };
-      reject(new ConnectionError(`listen ${peerText({ host, port })}: ${cause.message}`, details));
-    });
-    server.listen(port, host, () => resolve(listener(server)));
+      reject(new ConnectionError(`listen ${peerText({ host, port })}: ${(cause as Error).message}`, details));
+    };
+    // Stays on: an accept that fails later, for want of file descriptors, must not end the process.
+    server.on("error", fail);
+    try {
+      server.listen(port, host, () => resolve(listener(server)));
+    } catch (cause) {
+      fail(cause);
+    }
   });
 };
 
 function listener(server: Server): Listener {
-  let closed: Promise<void> | undefined;
-  // The server reports closed when its last connection is gone, too; they are their owners' business.
-  const close = () => {
-    server.close();
-    return Promise.resolve();
-  };
   return {
     port: (server.address() as { port: number }).port,
-    close: (): Promise<void> => closed ??= close(),
+    close: (): Promise<void> => {
+      // Not awaited: it is reported only when the last accepted connection is gone, and those are their owners' business.
+      server.close();
+      return Promise.resolve();
+    },
   };
 }
 
@@ -174,8 +177,8 @@ class NodeTransport implements Transport {
     return { buffer, callback: (count: number): boolean => this.#receive(buffer.subarray(0, count)) };
   }
 
-  /** Takes the chunks that `socket` makes itself, for where {@linkcode NodeTransport.onread} cannot be had. */
-  listen(socket: Socket): void {
+  /** Reads the chunks that `socket` makes itself, for where {@linkcode NodeTransport.onread} cannot be had. */
+  takeChunks(socket: Socket): void {
     this.#capacity = CHUNKS_SIZE;
     socket.on("data", (chunk: Uint8Array) => {
       if (!this.#receive(chunk)) socket.pause();

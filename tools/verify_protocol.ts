@@ -21,7 +21,7 @@ import { Reader } from "../src/bytes/reader.ts";
 import { Writer } from "../src/bytes/writer.ts";
 import { seededRandom } from "../src/core/random.ts";
 import { canonicalJson } from "../tests/helpers/canonical_json.ts";
-import { type MessageSpec, parseRange, pathOf, readDefinitions } from "./protocol/definitions.ts";
+import { LIBS, type MessageSpec, parseRange, pathOf, readDefinitions } from "./protocol/definitions.ts";
 import { MessageShape, parseJson, type Style, type Value } from "./protocol/message_shape.ts";
 
 interface Codec {
@@ -36,7 +36,7 @@ const { values: options } = parseArgs({
     write: { type: "boolean", default: false },
     seed: { type: "string", default: "1" },
     each: { type: "string", default: "3" },
-    libs: { type: "string", default: ".cache/kafka/4.3.1/libs" },
+    libs: { type: "string", default: LIBS },
   },
 });
 const STYLES: readonly Style[] = ["usual", "few", "extreme"];
@@ -61,17 +61,25 @@ const java = spawn("java", ["-Xmx256m", "-cp", `${options.libs}/*`, "tools/java/
 });
 const lines = createInterface({ input: java.stdout })[Symbol.asyncIterator]();
 
-/** What Java makes of `bytes`: the value as JSON, the bytes of that JSON, and the bytes of the value itself. */
-async function askJava(
-  name: string,
-  version: number,
-  bytes: string,
-): Promise<[json: string, again: string, direct: string]> {
+interface Answer {
+  /** The value in the JSON of Kafka's converter. */
+  readonly json: string;
+  /** The bytes that Java writes from that JSON. */
+  readonly again: string;
+  /** The bytes that Java writes from the value. */
+  readonly direct: string;
+  /** The value as text. */
+  readonly text: string;
+}
+
+/** What Java makes of `bytes`. */
+async function askJava(name: string, version: number, bytes: string): Promise<Answer> {
   java.stdin.write(`${name} ${version} ${bytes}\n`);
   const { value: answer, done } = await lines.next();
   if (done) throw new Error("Java ended");
   if (answer.startsWith("! ")) throw new Error(`Java: ${answer.slice(2)}`);
-  return answer.split("\t") as [string, string, string];
+  const [json, again, direct, text] = answer.split("\t") as [string, string, string, string];
+  return { json, again, direct, text };
 }
 
 function same(what: string, actual: string, expected: string): void {
@@ -90,7 +98,11 @@ async function compare(
   const writer = new Writer();
   codec.encode(writer, input, version);
   const bytes = Buffer.from(writer.toBytes()).toString("base64");
-  const [json, again, direct] = await askJava(classOf(spec), version, bytes);
+  const name = classOf(spec);
+  const { json, again, direct, text } = await askJava(name, version, bytes);
+  // Java's text has every field, also those that its JSON leaves out since they have their defaults.
+  const className = name.slice(name.lastIndexOf(".") + 1);
+  same("Java took for", shape.normalJavaText(text), shape.toJavaText(className, value));
   // Kafka's converters leave every batch out, so that messages with one are compared by Java's bytes of what it read.
   const visible = shape.hasRecords ? shape.withoutRecords(value) : value;
   same("Java read", canonicalJson(shape.fromJson(parseJson(json))), canonicalJson(visible));
@@ -130,7 +142,7 @@ for (const spec of messages) {
 }
 java.stdin.end();
 
-for (const failure of failures.slice(0, 20)) process.stderr.write(`${failure}\n`);
+for (const failure of failures.slice(0, 20)) process.stderr.write(`${failure.slice(0, 2000)}\n`);
 process.stdout.write(
   `${messages.length} messages, ${vectors.length} versions, ${checked} values equal in both directions, ` +
     `${failures.length} not\n`,

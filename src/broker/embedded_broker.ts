@@ -21,7 +21,7 @@ import {
 import { MemoryStorage } from "../log/memory_storage.ts";
 import type { StorageTree } from "../log/storage.ts";
 import type { Listen, Listener, Transport } from "../transport/transport.ts";
-import { serveConnection } from "./broker_connection.ts";
+import { serveConnection } from "./serve_connection.ts";
 import type { BrokerState } from "./broker_state.ts";
 import { handlerTable } from "./handler_table.ts";
 import { TopicRegistry } from "./topic_registry.ts";
@@ -192,11 +192,14 @@ export class EmbeddedBroker {
 
 /** Marks the directory as in use, and answers the id of its cluster, which is made the first time. */
 async function claimDirectory(storage: StorageTree, random: Random): Promise<string> {
-  await takeCleanShutdown(storage);
   const known = await readMetaProperties(storage);
-  if (known !== undefined) return known.clusterId;
+  if (known !== undefined) {
+    await takeCleanShutdown(storage);
+    return known.clusterId;
+  }
   const id = () => new Reader(Uint8Array.from({ length: 16 }, () => Math.floor(random() * 256))).uuid();
   const meta = { clusterId: id(), nodeId: NODE_ID, directoryId: id() };
+  // The first file makes the folder.
   await writeMetaProperties(storage, meta);
   return meta.clusterId;
 }

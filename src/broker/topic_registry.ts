@@ -9,7 +9,7 @@ import type { Random } from "../core/random.ts";
 import { Reader } from "../bytes/reader.ts";
 import type { Crc32c } from "../hash/crc32c.ts";
 import { Log } from "../log/log.ts";
-import { readTextFile } from "../log/checkpoint_file.ts";
+import { readTextFile } from "../log/checkpoint_lines.ts";
 import { parsePartitionFolder, partitionFolder } from "../log/log_directory.ts";
 import type { StorageTree } from "../log/storage.ts";
 import { Partition } from "./partition.ts";

@@ -388,8 +388,10 @@ export class Cluster {
     const known = this.#metadata.topics.get(name);
     const cause = this.#topicErrors.get(name) ?? this.#failure;
     const what = known === undefined
-      ? `topic ${name}: no metadata within ${timeoutMs} ms`
-      : `topic ${name}: partition ${partition} is not one of its ${known.partitions.length} after ${timeoutMs} ms`;
+      ? `topic ${name}: no metadata within ${Math.round(timeoutMs)} ms`
+      : `topic ${name}: partition ${partition} is not one of its ${known.partitions.length} after ${
+        Math.round(timeoutMs)
+      } ms`;
     const reason = cause === undefined ? "" : `; last: ${cause.message}`;
     return new TimeoutError(`${what}${reason}`, {
       code: cause?.code ?? "METADATA_TIMED_OUT",

@@ -5,10 +5,10 @@
  * @module
  */
 
-import { CorruptRecordError } from "../core/kafka_error.ts";
+import type { CorruptRecordError } from "../core/kafka_error.ts";
 import type { Batch } from "../records/batch.ts";
 import { RecordBatches } from "../records/record_batches.ts";
-import type { RecordContext } from "../records/record_context.ts";
+import { corruptRecord, type RecordContext } from "../records/record_context.ts";
 import type { StoredFile } from "./storage.ts";
 
 /** Bytes `[position, position + size)` of a file. It begins at a batch, but may end inside one. */
@@ -41,18 +41,21 @@ export class FileRecords {
   }
 
   /**
-   * Reads the one batch this range is.
+   * Reads the one batch that this range is, unless it is larger than `maxBytes`: a damaged length must not cost memory.
    *
-   * @throws CorruptRecordError when there is none.
+   * @param baseOffset Its offset, for the message.
+   * @throws CorruptRecordError
    */
-  async batch(): Promise<Batch> {
+  async batch(maxBytes: number, baseOffset?: number): Promise<Batch> {
+    if (this.size > maxBytes) {
+      const reason = `a batch of ${this.size} bytes is more than maxBatchBytes=${maxBytes}; raise it if that is right`;
+      throw this.#corrupt(baseOffset, reason, "BATCH_TOO_LARGE");
+    }
     for (const batch of await this.batches()) return batch;
-    const { file = "log", topic, partition } = this.#context;
-    throw new CorruptRecordError(`${file} at byte ${this.position}: no batch in ${this.size} bytes`, {
-      file,
-      position: this.position,
-      ...(topic === undefined ? {} : { topic }),
-      ...(partition === undefined ? {} : { partition }),
-    });
+    throw this.#corrupt(baseOffset, `there is no batch in the ${this.size} bytes`);
+  }
+
+  #corrupt(offset: number | undefined, reason: string, code?: string): CorruptRecordError {
+    return corruptRecord({ ...this.#context, position: this.position }, 0, offset, reason, code);
   }
 }

@@ -5,7 +5,7 @@
  * @module
  */
 
-import { malformedFile, quote, readCheckpointLines, writeCheckpointLines } from "./checkpoint_file.ts";
+import { malformedFile, quote, readCheckpointLines, writeCheckpointLines } from "./checkpoint_lines.ts";
 import type { Storage } from "./storage.ts";
 
 /** One epoch and the offset it began at. */

@@ -12,7 +12,7 @@ import {
   readTextFile,
   writeCheckpointLines,
   writeTextFile,
-} from "./checkpoint_file.ts";
+} from "./checkpoint_lines.ts";
 import type { Storage } from "./storage.ts";
 
 /** A partition that a folder belongs to. */
@@ -84,7 +84,7 @@ export async function writeOffsetCheckpoint(
 }
 
 /** Who a log directory belongs to: `meta.properties` in the form that brokers without ZooKeeper use. */
-export interface MetaProperties {
+export interface LogDirectoryProperties {
   /** Id of the cluster. */
   readonly clusterId: string;
   /** Number of the node. */
@@ -100,7 +100,7 @@ const META_PROPERTIES = "meta.properties";
  *
  * @throws StorageError with code `"MALFORMED_FILE"` when something is missing in it.
  */
-export async function readMetaProperties(storage: Storage): Promise<MetaProperties | undefined> {
+export async function readMetaProperties(storage: Storage): Promise<LogDirectoryProperties | undefined> {
   const text = await readTextFile(storage, META_PROPERTIES);
   if (text === undefined) return undefined;
   const properties = parseProperties(text);
@@ -116,7 +116,7 @@ export async function readMetaProperties(storage: Storage): Promise<MetaProperti
 }
 
 /** Writes `meta.properties`. */
-export async function writeMetaProperties(storage: Storage, meta: MetaProperties): Promise<void> {
+export async function writeMetaProperties(storage: Storage, meta: LogDirectoryProperties): Promise<void> {
   const lines = ["version=1", `node.id=${meta.nodeId}`, `cluster.id=${meta.clusterId}`];
   if (meta.directoryId !== undefined) lines.push(`directory.id=${meta.directoryId}`);
   await writeTextFile(storage, META_PROPERTIES, `${lines.join("\n")}\n`);

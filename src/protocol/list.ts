@@ -9,9 +9,9 @@ import type { Reader } from "../bytes/reader.ts";
 import type { Writer } from "../bytes/writer.ts";
 
 /** Reads an element. */
-type ReadItem<T> = (r: Reader, version: number, flexible: boolean) => T;
+export type ReadItem<T> = (r: Reader, version: number, flexible: boolean) => T;
 /** Writes an element. */
-type WriteItem<T> = (w: Writer, item: T, version: number, flexible: boolean) => void;
+export type WriteItem<T> = (w: Writer, item: T, version: number, flexible: boolean) => void;
 
 /** Reads a list that cannot be null. */
 export function readList<T>(r: Reader, version: number, flexible: boolean, item: ReadItem<T>): T[] {

@@ -8,6 +8,7 @@
  */
 
 import type { Batch } from "./batch.ts";
+import { MessageSet } from "./message_set.ts";
 import { LOG_OVERHEAD, RECORD_BATCH_FIELDS, RecordBatch } from "./record_batch.ts";
 import { corruptRecord, type RecordContext } from "./record_context.ts";
 
@@ -61,7 +62,7 @@ export class RecordBatches implements Iterable<Batch> {
     if (at + LOG_OVERHEAD + length > end) return undefined;
     const magic = view.getInt8(at + RECORD_BATCH_FIELDS.magic);
     if (magic === 2) return new RecordBatch(this.#buffer, this.#context, at, view);
-    if (magic === 0 || magic === 1) throw this.#corrupt(at, `message format ${magic} is not read`, "UNSUPPORTED_MAGIC");
+    if (magic === 0 || magic === 1) return new MessageSet(this.#buffer, this.#context, at, view);
     throw this.#corrupt(at, `magic ${magic} is none of Kafka's message formats`, "UNSUPPORTED_MAGIC");
   }
 

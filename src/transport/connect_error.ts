@@ -75,5 +75,5 @@ function messageOf(cause: unknown): string {
   if (Array.isArray(errors) && errors.length > 0) return errors.map(messageOf).join(", ");
   if (typeof message !== "string" || message === "") return String(cause);
   // OpenSSL's own text has addresses and source files of its build around the reason.
-  return /SSL routines:[^:]*:([^:]+)/.exec(message)?.[1] ?? message.trim();
+  return /SSL routines:[^:]*:([^:)]+)/.exec(message)?.[1]?.trim() ?? message.trim();
 }

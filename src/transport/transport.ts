@@ -29,17 +29,34 @@ export interface ConnectOptions {
   readonly signal?: AbortSignal;
 }
 
-/** One byte stream to a peer. Every failure is a `ConnectionError` with the runtime's error as its cause. */
+/**
+ * One byte stream to a peer. Every failure is a `ConnectionError` with the runtime's error as its cause, and its `code` where
+ * the runtime tells: `ECONNRESET`, `EPIPE`, … A second read or write while one is pending rejects and leaves the first alone.
+ */
 export interface Transport {
-  /** Fills the front of `into`; resolves to the count, 0 at end of stream. */
+  /**
+   * Fills the front of `into`, which must not be empty; resolves to the count, 0 at the end of the stream. What came before
+   * the end, or before the connection broke, is read first.
+   */
   read(into: Uint8Array): Promise<number>;
-  /** Sends every part in order; the parts must stay unchanged until it resolves. */
+  /**
+   * Sends every part in order; resolves when the system has taken them all, so a slow peer holds the writer back. Until then
+   * the parts must stay unchanged. Rejects once the end of the stream was seen: there is no half-closed state.
+   */
   write(parts: readonly Uint8Array[]): Promise<void>;
-  /** Drops the connection; pending reads and writes reject. Safe to repeat. */
+  /**
+   * Drops the connection: what was received is discarded, pending and later reads and writes reject. What was written still
+   * goes out, then the end of the stream. Safe to repeat.
+   */
   close(): void;
 }
 
-/** Opens a byte stream. TCP_NODELAY is set, keep-alive is on after 30 s. */
+/**
+ * Opens a byte stream. TCP_NODELAY is set, keep-alive is on after 30 s. With TLS the peer's certificates have been checked.
+ *
+ * Rejects with a `ConnectionError` that names host and port; when the signal fired, its reason is the cause. Settings of TLS
+ * that cannot be right are a `ConfigError`. Once connected, the signal has no effect.
+ */
 export type Connect = (host: string, port: number, options?: ConnectOptions) => Promise<Transport>;
 
 /** A listening socket. */

@@ -53,7 +53,7 @@ describe("Java and kcat", () => {
       { partition: 0, key: text("big"), value: big, headers: [["h", text("x")]] },
       { partition: 0, key: null, value: null, headers: [["h", text("x")]] },
     ], ["-z", "gzip"]);
-    await kcatProduce(topic, [{ partition: 1, value: new Uint8Array() }]);
+    await kcatProduce(topic, [{ partition: 1, key: text("k"), value: new Uint8Array() }]);
 
     const first = await javaConsume(topic, { partition: 0 });
     assert.deepEqual(first.map(({ offset, key, value }) => [offset, key, value]), [
@@ -64,7 +64,7 @@ describe("Java and kcat", () => {
     assert.deepEqual(first[0]!.headers, [["h", text("x")]]);
     assert.equal(first[0]!.timestampType, "CreateTime");
     const second = await javaConsume(topic, { partition: 1 });
-    assert.deepEqual(second.map(({ key, value }) => [key, value]), [[null, new Uint8Array()]]);
+    assert.deepEqual(second.map(({ key, value }) => [key, value]), [[text("k"), new Uint8Array()]]);
   });
 
   test("the Java partitioner says where the Java producer puts a key", { timeout: 60_000 }, async () => {

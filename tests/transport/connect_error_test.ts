@@ -86,6 +86,14 @@ describe("connectError", () => {
       false,
     ],
     [
+      "plaintext port, Deno",
+      true,
+      failure("(ssl error:0A00010B:SSL routines:(unknown function):wrong version number)", "EPROTO"),
+      /TLS handshake failed: wrong version number; the peer does not speak TLS/,
+      "EPROTO",
+      false,
+    ],
+    [
       "plaintext port, Bun",
       true,
       failure("error:100000f7:SSL routines:OPENSSL_internal:WRONG_VERSION_NUMBER", "EPROTO"),

@@ -14,8 +14,8 @@ import org.apache.kafka.common.protocol.MessageUtil;
 
 /**
  * Reads lines {@code class version base64}. Decodes the bytes with Kafka's class, turns it into JSON and back by Kafka's
- * converter, and encodes what came out of that, and what went in. Prints {@code json TAB base64 TAB base64}, or
- * {@code ! reason}.
+ * converter, and encodes what came out of that, and what went in. Prints {@code json TAB base64 TAB base64 TAB text}, where
+ * the text is what the class prints of itself (the JSON leaves out defaults), or {@code ! reason}.
  */
 public class ProtocolDriver {
   public static void main(String[] args) throws Exception {
@@ -34,7 +34,8 @@ public class ProtocolDriver {
         Class<?> converter = Class.forName(words[0] + "JsonConverter");
         JsonNode json = toJson(converter, type, message, version);
         Message again = (Message) converter.getMethod("read", JsonNode.class, short.class).invoke(null, json, version);
-        out.println(mapper.writeValueAsString(json) + "\t" + encode(again, version) + "\t" + encode(message, version));
+        out.println(mapper.writeValueAsString(json) + "\t" + encode(again, version) + "\t" + encode(message, version)
+            + "\t" + message);
       } catch (InvocationTargetException e) {
         out.println("! " + e.getCause());
       } catch (Exception e) {

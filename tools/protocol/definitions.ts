@@ -20,6 +20,7 @@ export interface FieldSpec {
   readonly tag?: number;
   readonly default?: string | number | boolean | null;
   readonly ignorable?: boolean;
+  readonly zeroCopy?: boolean;
   readonly fields?: readonly FieldSpec[];
 }
 
@@ -51,6 +52,9 @@ export interface Range {
   readonly max: number;
 }
 
+/** Where `tools/kafka.ts` puts the jars. */
+export const LIBS = ".cache/kafka/4.3.1/libs";
+
 /** The UUID that stands for none. */
 export const ZERO_UUID = "AAAAAAAAAAAAAAAAAAAAAA";
 
@@ -81,6 +85,10 @@ export function includes(range: Range, version: number): boolean {
 
 /** The versions in which a field exists; a tagged one need not say it twice. */
 export function versionsOf(field: FieldSpec): Range {
+  const { name, versions, taggedVersions } = field;
+  if (versions !== undefined && taggedVersions !== undefined && versions !== taggedVersions) {
+    throw new Error(`${name} is tagged in some of its versions only, which the generator does not know how to write`);
+  }
   return parseRange(field.versions ?? field.taggedVersions);
 }
 
@@ -89,9 +97,9 @@ export function elementOf(type: string): string | undefined {
   return type.startsWith("[]") ? type.slice(2) : undefined;
 }
 
-/** Whether the default is null. JSON's null and the word mean the same. */
+/** Whether the default is null. Only the word says so: Kafka takes JSON's null for no default at all. */
 export function isNullByDefault(field: FieldSpec): boolean {
-  return field.default === null || field.default === "null";
+  return field.default === "null";
 }
 
 /** Hashes use all 64 bits of their int64, so they cannot be a JavaScript number. */

@@ -126,7 +126,7 @@ export class MessageCode {
       const facts = [field.type.replace("[]", "list of "), `versions ${field.versions ?? field.taggedVersions}`];
       if (field.nullableVersions !== undefined) facts.push(`null in versions ${field.nullableVersions}`);
       if (field.tag !== undefined) facts.push(`tag ${field.tag}`);
-      if (field.default !== undefined) {
+      if (field.default !== undefined && field.default !== null) {
         const given = String(field.default);
         const isCut = field.type === "int64" && Number(given) > Number.MAX_SAFE_INTEGER;
         facts.push(`default ${given === "" ? '""' : given}${isCut ? ` (here ${integerDefault(field)})` : ""}`);
@@ -211,7 +211,8 @@ export class MessageCode {
     const fallback = this.#default(field);
     if (fallback === undefined) {
       const { fields } = this.#structs.get(field.type)!;
-      return fields.map((inner) => this.#isSet(inner, `${path}?.${camelCase(inner.name)}`)).join(" || ");
+      const ofFields = fields.map((inner) => this.#isSet(inner, `${path}?.${camelCase(inner.name)}`)).join(" || ");
+      return this.#isNullable(field) ? `${path} === null || ${ofFields}` : ofFields;
     }
     if (fallback === "[]") return this.#isSetBySize(field, path, `(${path}?.length ?? 0) > 0`);
     if (fallback === "NO_BYTES") {
@@ -315,7 +316,7 @@ export class MessageCode {
       lines.push(`if (${condition}) ${this.#use("unsupportedNull")}("${struct.typeName}", "${name}", version);`);
     }
     const given = isNullable && fallback !== "null"
-      ? `m.${name} === undefined ? ${fallback} : m.${name}`
+      ? `m.${name} === undefined ? ${fallback ?? "{}"} : m.${name}`
       : `m.${name} ?? ${fallback ?? "{}"}`;
     const element = elementOf(type);
     if (element !== undefined) {
@@ -326,12 +327,12 @@ export class MessageCode {
       const encode = `encode${this.#structs.get(type)!.typeName}`;
       if (!isNullable) lines.push(`${encode}(${this.#arguments(`${w}, ${given}`)});`);
       else {
-        if (fallback !== "null") {
-          throw new Error(`${this.#spec.name}.${field.name}: a struct that may be null has another default`);
-        }
         lines.push(
           `const ${name} = ${given};`,
-          `${w}.int8(${name} === null ? -1 : 1);`,
+          // Kafka marks a struct that may be null by another type where it is tagged.
+          field.taggedVersions === undefined
+            ? `${w}.int8(${name} === null ? -1 : 1);`
+            : `${w}.unsignedVarint(${name} === null ? 0 : 1);`,
           `if (${name} !== null) ${encode}(${this.#arguments(`${w}, ${name}`)});`,
         );
       }
@@ -427,7 +428,8 @@ export class MessageCode {
     const inner = this.#structs.get(type);
     if (inner !== undefined) {
       const value = `decode${inner.typeName}(${this.#arguments("r")})`;
-      return isNullable ? `r.int8() < 0 ? null : ${value}` : value;
+      if (!isNullable) return value;
+      return `${field.taggedVersions === undefined ? "r.int8() < 0" : "r.unsignedVarint() === 0"} ? null : ${value}`;
     }
     if (type === "string") return `r.${isNullable ? "textOrNull" : "textField"}(${flex})`;
     if (type === "bytes" || type === "records") return `r.${isNullable ? "blobOrNull" : "blob"}(${flex})`;

@@ -71,6 +71,27 @@ export class MessageShape {
     return this.#structFromJson(this.#fields, json as Record<string, unknown>);
   }
 
+  /** The value as the `toString` of Kafka's class prints it; of batches and buffers only the size. */
+  toJavaText(name: string, value: Value): string {
+    return this.#structToJava(name, this.#fields, value as Record<string, Value>);
+  }
+
+  /** What Kafka's class printed, brought to the form of `toJavaText`. */
+  normalJavaText(text: string): string {
+    let normal = text.replace(/MemoryRecords\(size=(\d+), buffer=[^\]]*\]\)/g, "$1 bytes")
+      .replace(/java\.nio\.HeapByteBuffer\[pos=(\d+) lim=(\d+) cap=\d+\]/g, (_, start, end) => `${end - start} bytes`);
+    for (const field of [this.#fields, ...this.#structs.values()].flat()) {
+      const name = camelCase(field.name);
+      if (field.type === "float64") {
+        const pattern = new RegExp(`(\\b${name}=)([^,)]+)`, "g");
+        normal = normal.replace(pattern, (_, head, value) => `${head}${Number(value)}`);
+      } else if (field.type === "int64" && BigInt(field.default ?? 0) > Number.MAX_SAFE_INTEGER) {
+        normal = normal.replaceAll(`${name}=${field.default}`, `${name}=${integerDefault(field)}`);
+      }
+    }
+    return normal;
+  }
+
   /** The value as Kafka's converters see it: with empty batches. */
   withoutRecords(value: Value): Value {
     return this.#structWithoutRecords(this.#fields, value as Record<string, Value>);
@@ -167,6 +188,28 @@ export class MessageShape {
     if (struct !== undefined) return this.#structFromJson(struct, value as Record<string, unknown>);
     if (type === "bytes" || type === "records") return new Uint8Array(Buffer.from(value as string, "base64"));
     return big ? BigInt(value as number | bigint) : value as Value;
+  }
+
+  #structToJava(name: string, fields: readonly FieldSpec[], value: Record<string, Value>): string {
+    const texts = fields.map((field) => {
+      const inner = value[camelCase(field.name)]!;
+      const element = elementOf(field.type);
+      const text = inner === null
+        ? "null"
+        : element !== undefined
+        ? `[${(inner as Value[]).map((item) => this.#toJava(element, item, true)).join(", ")}]`
+        : this.#toJava(field.zeroCopy ? "records" : field.type, inner, false);
+      return `${camelCase(field.name)}=${text}`;
+    });
+    return `${name}(${texts.join(", ")})`;
+  }
+
+  #toJava(type: string, value: Value, isElement: boolean): string {
+    const struct = this.#structs.get(type);
+    if (struct !== undefined) return this.#structToJava(type, struct, value as Record<string, Value>);
+    if (type === "records") return `${(value as Uint8Array).length} bytes`;
+    if (type === "bytes") return `[${[...new Int8Array(value as Uint8Array)].join(", ")}]`;
+    return type === "string" && !isElement ? `'${value}'` : String(value);
   }
 
   #structWithoutRecords(fields: readonly FieldSpec[], value: Record<string, Value>): Value {

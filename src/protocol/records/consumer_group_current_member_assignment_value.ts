@@ -25,7 +25,7 @@ export interface ConsumerGroupCurrentMemberAssignmentValueTopicPartitions {
   topicId: string;
   /** list of int32, versions 0+. */
   partitions: number[];
-  /** list of int32, versions 0+, null in versions 0+, tag 0, default null. */
+  /** list of int32, versions 0+, null in versions 0+, tag 0. */
   assignmentEpochs: number[] | null;
 }
 
@@ -56,11 +56,11 @@ function encodeConsumerGroupCurrentMemberAssignmentValueTopicPartitions(
 ): void {
   w.uuid(m.topicId ?? ZERO_UUID);
   writeList(w, m.partitions ?? [], 0, true, writeInt32);
-  const hasAssignmentEpochs = (m.assignmentEpochs ?? null) !== null;
+  const hasAssignmentEpochs = m.assignmentEpochs === null || (m.assignmentEpochs?.length ?? 0) > 0;
   w.unsignedVarint(Number(hasAssignmentEpochs));
   if (hasAssignmentEpochs) {
     const t = new Writer(32);
-    writeList(t, m.assignmentEpochs ?? null, 0, true, writeInt32);
+    writeList(t, m.assignmentEpochs === undefined ? [] : m.assignmentEpochs, 0, true, writeInt32);
     w.tag(0, t);
   }
 }
@@ -88,7 +88,7 @@ function decodeConsumerGroupCurrentMemberAssignmentValueTopicPartitions(
   const m: ConsumerGroupCurrentMemberAssignmentValueTopicPartitions = {
     topicId: r.uuid(),
     partitions: readList(r, 0, true, readInt32),
-    assignmentEpochs: null,
+    assignmentEpochs: [],
   };
   for (let n = r.unsignedVarint(); n > 0; n--) {
     const tag = r.unsignedVarint();

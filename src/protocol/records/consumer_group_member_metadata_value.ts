@@ -23,7 +23,7 @@ export interface ConsumerGroupMemberMetadataValue {
   rebalanceTimeoutMs: number;
   /** string, versions 0+, null in versions 0+. */
   serverAssignor: string | null;
-  /** ClassicMemberMetadata, versions 0+, null in versions 0+, tag 0, default null. */
+  /** ClassicMemberMetadata, versions 0+, null in versions 0+, tag 0. */
   classicMemberMetadata: ConsumerGroupMemberMetadataValueClassicMemberMetadata | null;
 }
 
@@ -58,12 +58,14 @@ export function encodeConsumerGroupMemberMetadataValue(
   w.text(m.subscribedTopicRegex === undefined ? "" : m.subscribedTopicRegex, true);
   w.int32(m.rebalanceTimeoutMs ?? -1);
   w.text(m.serverAssignor === undefined ? "" : m.serverAssignor, true);
-  const hasClassicMemberMetadata = (m.classicMemberMetadata ?? null) !== null;
+  const hasClassicMemberMetadata = m.classicMemberMetadata === null ||
+    (m.classicMemberMetadata?.sessionTimeoutMs ?? 0) !== 0 ||
+    (m.classicMemberMetadata?.supportedProtocols?.length ?? 0) > 0;
   w.unsignedVarint(Number(hasClassicMemberMetadata));
   if (hasClassicMemberMetadata) {
     const t = new Writer(32);
-    const classicMemberMetadata = m.classicMemberMetadata ?? null;
-    t.int8(classicMemberMetadata === null ? -1 : 1);
+    const classicMemberMetadata = m.classicMemberMetadata === undefined ? {} : m.classicMemberMetadata;
+    t.unsignedVarint(classicMemberMetadata === null ? 0 : 1);
     if (classicMemberMetadata !== null) encodeConsumerGroupMemberMetadataValueClassicMemberMetadata(t, classicMemberMetadata);
     w.tag(0, t);
   }
@@ -99,12 +101,14 @@ export function decodeConsumerGroupMemberMetadataValue(r: Reader, version: numbe
     subscribedTopicRegex: r.textOrNull(true),
     rebalanceTimeoutMs: r.int32(),
     serverAssignor: r.textOrNull(true),
-    classicMemberMetadata: null,
+    classicMemberMetadata: { sessionTimeoutMs: 0, supportedProtocols: [] },
   };
   for (let n = r.unsignedVarint(); n > 0; n--) {
     const tag = r.unsignedVarint();
     const end = r.startTag();
-    if (tag === 0) m.classicMemberMetadata = r.int8() < 0 ? null : decodeConsumerGroupMemberMetadataValueClassicMemberMetadata(r);
+    if (tag === 0) m.classicMemberMetadata = r.unsignedVarint(
+      ) === 0 ? null : decodeConsumerGroupMemberMetadataValueClassicMemberMetadata(r,
+    );
     else r.position = end;
     r.endTag(end);
   }

@@ -33,7 +33,7 @@ export interface StreamsGroupCurrentMemberAssignmentValueTaskIds {
   subtopologyId: string;
   /** list of int32, versions 0+. */
   partitions: number[];
-  /** list of int32, versions 0+, null in versions 0+, tag 0, default null. */
+  /** list of int32, versions 0+, null in versions 0+, tag 0. */
   assignmentEpochs: number[] | null;
 }
 
@@ -62,11 +62,11 @@ function encodeStreamsGroupCurrentMemberAssignmentValueTaskIds(
 ): void {
   w.text(m.subtopologyId ?? "", true);
   writeList(w, m.partitions ?? [], 0, true, writeInt32);
-  const hasAssignmentEpochs = (m.assignmentEpochs ?? null) !== null;
+  const hasAssignmentEpochs = m.assignmentEpochs === null || (m.assignmentEpochs?.length ?? 0) > 0;
   w.unsignedVarint(Number(hasAssignmentEpochs));
   if (hasAssignmentEpochs) {
     const t = new Writer(32);
-    writeList(t, m.assignmentEpochs ?? null, 0, true, writeInt32);
+    writeList(t, m.assignmentEpochs === undefined ? [] : m.assignmentEpochs, 0, true, writeInt32);
     w.tag(0, t);
   }
 }
@@ -98,7 +98,7 @@ function decodeStreamsGroupCurrentMemberAssignmentValueTaskIds(
   const m: StreamsGroupCurrentMemberAssignmentValueTaskIds = {
     subtopologyId: r.textField(true),
     partitions: readList(r, 0, true, readInt32),
-    assignmentEpochs: null,
+    assignmentEpochs: [],
   };
   for (let n = r.unsignedVarint(); n > 0; n--) {
     const tag = r.unsignedVarint();

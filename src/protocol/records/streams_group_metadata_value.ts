@@ -13,7 +13,7 @@ export interface StreamsGroupMetadataValue {
   metadataHash: bigint;
   /** int32, versions 0+, tag 0, default -1. */
   validatedTopologyEpoch: number;
-  /** list of LastAssignmentConfig, versions 0+, null in versions 0+, tag 1, default null. */
+  /** list of LastAssignmentConfig, versions 0+, null in versions 0+, tag 1. */
   lastAssignmentConfigs: StreamsGroupMetadataValueLastAssignmentConfig[] | null;
 }
 
@@ -31,7 +31,7 @@ export function encodeStreamsGroupMetadataValue(w: Writer, m: Input<StreamsGroup
   w.int32(m.epoch ?? 0);
   w.bigint64(m.metadataHash ?? 0n);
   const hasValidatedTopologyEpoch = (m.validatedTopologyEpoch ?? -1) !== -1;
-  const hasLastAssignmentConfigs = (m.lastAssignmentConfigs ?? null) !== null;
+  const hasLastAssignmentConfigs = m.lastAssignmentConfigs === null || (m.lastAssignmentConfigs?.length ?? 0) > 0;
   w.unsignedVarint(Number(hasValidatedTopologyEpoch) + Number(hasLastAssignmentConfigs));
   if (hasValidatedTopologyEpoch) {
     const t = new Writer(32);
@@ -40,7 +40,13 @@ export function encodeStreamsGroupMetadataValue(w: Writer, m: Input<StreamsGroup
   }
   if (hasLastAssignmentConfigs) {
     const t = new Writer(32);
-    writeList(t, m.lastAssignmentConfigs ?? null, 0, true, encodeStreamsGroupMetadataValueLastAssignmentConfig);
+    writeList(
+      t,
+      m.lastAssignmentConfigs === undefined ? [] : m.lastAssignmentConfigs,
+      0,
+      true,
+      encodeStreamsGroupMetadataValueLastAssignmentConfig,
+    );
     w.tag(1, t);
   }
 }
@@ -61,7 +67,7 @@ export function decodeStreamsGroupMetadataValue(r: Reader, version: number): Str
     epoch: r.int32(),
     metadataHash: r.bigint64(),
     validatedTopologyEpoch: -1,
-    lastAssignmentConfigs: null,
+    lastAssignmentConfigs: [],
   };
   for (let n = r.unsignedVarint(); n > 0; n--) {
     const tag = r.unsignedVarint();
