@@ -16,16 +16,39 @@
  */
 
 export { Kafka } from "./adapters/kafka.ts";
+export { Kafka as CoreKafka } from "./src/kafka.ts";
+export {
+  Admin,
+  type AdminCallOptions,
+  type AdminListOffsetsOptions,
+  type BrokerListing,
+  type ConfigEntry,
+  type CreateTopicsOptions,
+  type DescribeTopicsOptions,
+  type NewTopic,
+  type OffsetSpec,
+  type PartitionDescription,
+  type TopicDescription,
+  type TopicListing,
+} from "./src/admin/admin.ts";
+export type { ClientContext } from "./src/client/client_context.ts";
 export type { ClientOptions } from "./src/client/client_options.ts";
-export type { Platform } from "./src/client/platform.ts";
 export type { PartitionMetadata, TopicMetadata } from "./src/client/cluster.ts";
-export type { Codec, Codecs, CompressionType } from "./src/compression/codec.ts";
+export type { IsolationLevel, ListedOffset, OffsetQuery } from "./src/client/list_offsets.ts";
+export type { Platform } from "./src/client/platform.ts";
+export { type Codec, type Codecs, COMPRESSION_TYPES, type CompressionType } from "./src/compression/codec.ts";
+export { Consumer, type ConsumerPosition } from "./src/consumer/consumer.ts";
+export type { ConsumerBatch } from "./src/consumer/consumer_batch.ts";
+export type { ConsumerOptions, EndOffset, PartitionAssignment, StartOffset } from "./src/consumer/consumer_options.ts";
 export type { Clock, Timer } from "./src/core/clock.ts";
 export * from "./src/core/kafka_error.ts";
 export type { LogFields, Logger } from "./src/core/logger.ts";
 export type { Metrics, MetricTags } from "./src/core/metrics.ts";
 export type { Random } from "./src/core/random.ts";
+export type { Resolved } from "./src/core/option_table.ts";
+export type { Crc32c } from "./src/hash/crc32c.ts";
 export { type CloseOptions, Producer } from "./src/producer/producer.ts";
 export type { Acks, ProducerOptions } from "./src/producer/producer_options.ts";
 export { type Payload, type ProducerRecord, RecordMetadata } from "./src/producer/record_metadata.ts";
+export type { Header, Record, RecordOrigin, TimestampType } from "./src/records/record.ts";
 export type { Connect, ConnectOptions, TlsOptions, Transport } from "./src/transport/transport.ts";

@@ -48,7 +48,6 @@ function processIo(signal: AbortSignal, readerGone: () => void): CommandIo {
     kafka: (options) => new Kafka(options),
     codecs: () => platform.codecs(),
     startBroker,
-    // deno-lint-ignore require-await -- a promise, so that a failure is one too
     openFolder: async (path) => {
       if (!existsSync(path)) throw new StorageError(`${path}: there is no such folder`, { code: "ENOENT", file: path });
       const absolute = resolve(path);

@@ -13,7 +13,6 @@
 import type { ClientOptions } from "../src/client/client_options.ts";
 import type { Platform } from "../src/client/platform.ts";
 import type { Codecs } from "../src/compression/codec.ts";
-import { gzip } from "../src/compression/gzip.ts";
 import { Kafka as CoreKafka } from "../src/kafka.ts";
 import { connect } from "./auto.ts";
 
@@ -21,11 +20,13 @@ import { connect } from "./auto.ts";
 export const platform: Platform = {
   connect,
   async codecs(): Promise<Codecs> {
+    // Loaded when the first compressed batch is written or read, since most programs use one codec or none.
+    const { plainCodecs } = await import("../src/compression/plain_codecs.ts");
     try {
       const { nativeCodecs } = await import("./codecs_native.ts");
-      return { gzip, ...nativeCodecs() };
+      return { ...plainCodecs, ...nativeCodecs() };
     } catch {
-      return { gzip }; // no node:zlib, as in a browser
+      return plainCodecs; // no node:zlib, as in a browser
     }
   },
 };

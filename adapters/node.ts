@@ -235,7 +235,7 @@ class NodeTransport implements Transport {
   /** Takes what came; false when no more must come until it was read. */
   #receive(chunk: Uint8Array): boolean {
     this.#inbox.push(chunk);
-    this.#paused = this.#inbox.size > this.#capacity;
+    if (this.#inbox.size > this.#capacity) this.#paused = true;
     return !this.#paused;
   }
 

@@ -10,6 +10,8 @@ import { StorageError } from "../src/core/kafka_error.ts";
 import { checkFileName } from "../src/log/storage.ts";
 import type { Storage, StoredFile } from "../src/log/storage.ts";
 
+export type { Storage, StoredFile } from "../src/log/storage.ts";
+
 /** The given files as one folder, by their names or by the names given with them. The last of equal names counts. */
 export function blobStorage(files: Iterable<File | readonly [name: string, blob: Blob]>): Storage {
   const blobs = new Map<string, Blob>();

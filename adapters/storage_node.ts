@@ -28,6 +28,8 @@ import { StorageError } from "../src/core/kafka_error.ts";
 import { checkFileName } from "../src/log/storage.ts";
 import type { Storage, StorageTree, StoredFile } from "../src/log/storage.ts";
 
+export type { Storage, StorageTree, StoredFile } from "../src/log/storage.ts";
+
 /** Options of {@linkcode nodeStorage}. */
 export interface NodeStorageOptions {
   /** Opens files for reading alone, so that nothing can be changed by mistake; false when absent. */

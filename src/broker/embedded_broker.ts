@@ -26,6 +26,11 @@ import type { BrokerState } from "./broker_state.ts";
 import { handlerTable } from "./handler_table.ts";
 import { TopicRegistry } from "./topic_registry.ts";
 
+export type { Codec, Codecs } from "../compression/codec.ts";
+export type { Clock, Logger, Random };
+export type { Storage, StorageTree, StoredFile } from "../log/storage.ts";
+export type { Listen, Listener, Transport };
+
 /** Settings of an {@linkcode EmbeddedBroker}. */
 export interface EmbeddedBrokerOptions {
   /** Listens for connections: an adapter's `listen`, or that of a network in memory. */

@@ -4,7 +4,7 @@
  * @module
  */
 
-import { Admin } from "../admin/admin.ts";
+import type { Admin } from "../admin/admin.ts";
 import { clusterOptions, clusterSettings } from "./cluster_options.ts";
 import { type Command, type CommandInput, type CommandIo, type CommandOption, UsageError } from "./command.ts";
 import { table } from "./table.ts";

@@ -7,7 +7,7 @@
 
 import { abortError, throwIfAborted } from "../core/abort_error.ts";
 import { sleep } from "../core/clock.ts";
-import { ClosedError, KafkaError } from "../core/kafka_error.ts";
+import { ClosedError, type KafkaError } from "../core/kafka_error.ts";
 import type { Resolved } from "../core/option_table.ts";
 import { backoffMs } from "../core/retry.ts";
 import type { Connect } from "../transport/transport.ts";

@@ -10,7 +10,7 @@
 import { throwIfAborted } from "../core/abort_error.ts";
 import { sleep } from "../core/clock.ts";
 import { type Deferred, deferred } from "../core/deferred.ts";
-import { ClosedError, ConnectionError, isRetriable, KafkaError, TimeoutError } from "../core/kafka_error.ts";
+import { ClosedError, ConnectionError, isRetriable, type KafkaError, TimeoutError } from "../core/kafka_error.ts";
 import type { Resolved } from "../core/option_table.ts";
 import { randomInt } from "../core/random.ts";
 import { backoffMs, retry } from "../core/retry.ts";

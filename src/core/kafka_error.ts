@@ -45,6 +45,7 @@ const DETAILS = ["outcome", "topic", "partition", "offset", "file", "position", 
 
 /** Base of every error of this library. */
 export class KafkaError extends Error {
+  /** Name of the class. */
   override readonly name: string = "KafkaError";
   /** Stable name of the failure, such as `"REQUEST_TIMED_OUT"` or `"CONNECTION_CLOSED"`. */
   readonly code: string;
@@ -81,6 +82,7 @@ export class KafkaError extends Error {
 
 /** The broker answered with an error code; `code` is Kafka's name for it and `errorCode` its number. */
 export class BrokerError extends KafkaError {
+  /** Name of the class. */
   override readonly name: string = "BrokerError";
   /** Kafka's number, for instance 3 for `UNKNOWN_TOPIC_OR_PARTITION`. */
   readonly errorCode: number;
@@ -97,11 +99,13 @@ export class BrokerError extends KafkaError {
  * `"rejected"`. The error of the last attempt is the cause, where there was one.
  */
 export class ProduceError extends KafkaError {
+  /** Name of the class. */
   override readonly name: string = "ProduceError";
 }
 
 /** A connection could not be made, failed or was closed. Retriable, since another attempt may go through. */
 export class ConnectionError extends KafkaError {
+  /** Name of the class. */
   override readonly name: string = "ConnectionError";
 
   /** Makes an error whose `code` is that of the `cause` (`ECONNREFUSED`, …) where the runtime tells. */
@@ -113,6 +117,7 @@ export class ConnectionError extends KafkaError {
 
 /** Time ran out before an answer or a resource was there. */
 export class TimeoutError extends KafkaError {
+  /** Name of the class. */
   override readonly name: string = "TimeoutError";
 
   /** Makes an error with `code` `"TIMED_OUT"` unless `details` says otherwise. */
@@ -123,6 +128,7 @@ export class TimeoutError extends KafkaError {
 
 /** The client, producer, consumer or file was closed before or while the call ran. */
 export class ClosedError extends KafkaError {
+  /** Name of the class. */
   override readonly name: string = "ClosedError";
 
   /** Makes an error with `code` `"CLOSED"` unless `details` says otherwise. */
@@ -133,6 +139,7 @@ export class ClosedError extends KafkaError {
 
 /** The caller's `AbortSignal` fired; `cause` is the signal's reason. */
 export class AbortedError extends KafkaError {
+  /** Name of the class. */
   override readonly name: string = "AbortedError";
 
   /** Makes an error with `code` `"ABORTED"` unless `details` says otherwise. */
@@ -143,6 +150,7 @@ export class AbortedError extends KafkaError {
 
 /** An option or argument is missing, unknown, of the wrong type or out of range. Nothing was tried. */
 export class ConfigError extends KafkaError {
+  /** Name of the class. */
   override readonly name: string = "ConfigError";
 
   /** Makes an error with `code` `"INVALID_CONFIG"` unless `details` says otherwise. */
@@ -153,6 +161,7 @@ export class ConfigError extends KafkaError {
 
 /** Bytes do not follow Kafka's protocol: a bad length, a cut message, a peer that speaks something else. */
 export class ProtocolError extends KafkaError {
+  /** Name of the class. */
   override readonly name: string = "ProtocolError";
 
   /** Makes an error with `code` `"PROTOCOL_ERROR"` unless `details` says otherwise. */
@@ -163,6 +172,7 @@ export class ProtocolError extends KafkaError {
 
 /** No version of a request is known to both sides, or a field that was set does not exist in the version chosen. */
 export class UnsupportedVersionError extends KafkaError {
+  /** Name of the class. */
   override readonly name: string = "UnsupportedVersionError";
 
   /** Makes an error with `code` `"UNSUPPORTED_VERSION"` unless `details` says otherwise. */
@@ -173,6 +183,7 @@ export class UnsupportedVersionError extends KafkaError {
 
 /** Stored or fetched records are damaged: wrong checksum, impossible length, bytes left over. */
 export class CorruptRecordError extends KafkaError {
+  /** Name of the class. */
   override readonly name: string = "CorruptRecordError";
 
   /** Makes an error with `code` `"CORRUPT_RECORD"` unless `details` says otherwise. */
@@ -183,6 +194,7 @@ export class CorruptRecordError extends KafkaError {
 
 /** A codec is missing, refused its input, or would have inflated past the limit. */
 export class CompressionError extends KafkaError {
+  /** Name of the class. */
   override readonly name: string = "CompressionError";
 
   /** Makes an error with `code` `"COMPRESSION_FAILED"` unless `details` says otherwise. */
@@ -193,6 +205,7 @@ export class CompressionError extends KafkaError {
 
 /** A file could not be opened, read, written or renamed. */
 export class StorageError extends KafkaError {
+  /** Name of the class. */
   override readonly name: string = "StorageError";
 
   /** Makes an error whose `code` is that of the `cause` (`ENOENT`, …) where the runtime tells. */

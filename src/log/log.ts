@@ -23,6 +23,17 @@ import { LogSegment, segmentFileName, type TimestampedOffset } from "./log_segme
 import { readPartitionMetadata, writePartitionMetadata } from "./partition_metadata.ts";
 import type { Storage } from "./storage.ts";
 
+export type { Batch, DecodeOptions } from "../records/batch.ts";
+export type { Record } from "../records/record.ts";
+export type { RecordBatches } from "../records/record_batches.ts";
+export type { BatchHeader, BatchScanner } from "./batch_scanner.ts";
+export type { FileRecords } from "./file_records.ts";
+export type { LeaderEpoch } from "./leader_epochs.ts";
+export type { AppendedBatch, LogSegment, SegmentRead, TimestampedOffset } from "./log_segment.ts";
+export type { OffsetIndex, OffsetPosition } from "./offset_index.ts";
+export type { Storage, StorageTree, StoredFile } from "./storage.ts";
+export type { TimeIndex, TimestampOffset } from "./time_index.ts";
+
 /** How a log is opened. */
 export interface LogOptions {
   /** `"inspect"` only reads; `"write"` recovers the tail and takes appends. */

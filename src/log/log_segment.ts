@@ -11,9 +11,11 @@
 import { CorruptRecordError, StorageError } from "../core/kafka_error.ts";
 import type { Crc32c } from "../hash/crc32c.ts";
 import type { Batch, DecodeOptions } from "../records/batch.ts";
+import { RECORD_BATCH_OVERHEAD } from "../records/record_batch.ts";
 import type { RecordContext } from "../records/record_context.ts";
-import { type BatchHeader, BatchScanner } from "./batch_scanner.ts";
+import { type BatchHeader, BatchScanner, headerAt } from "./batch_scanner.ts";
 import { FileRecords } from "./file_records.ts";
+import { FileWindow } from "./file_window.ts";
 import { findIntactBatch, isIntact } from "./intact_batch.ts";
 import { OffsetIndex } from "./offset_index.ts";
 import type { Storage, StoredFile } from "./storage.ts";
@@ -72,6 +74,8 @@ export function segmentFileName(baseOffset: number, suffix: "log" | "index" | "t
 
 /** Least bytes of a batch in any format: no segment has more index entries than batches. */
 const MIN_BATCH_SIZE = 26;
+/** Bytes that recovery reads at a time. */
+const WINDOW_BYTES = 1024 * 1024;
 /** Index entries hold offsets relative to the segment's in 32 bits. */
 const MAX_RELATIVE_OFFSET = 2 ** 31 - 1;
 
@@ -436,26 +440,37 @@ export class LogSegment {
   async #intactEnd(fileSize: number, crc32c: Crc32c): Promise<{ end: number; nextOffset: number }> {
     let end = 0;
     let nextOffset = this.baseOffset;
-    try {
-      const batches = this.scan(0, fileSize);
-      for (let header = await batches.next(); header !== undefined; header = await batches.next()) {
-        if (header.size > this.#options.maxBatchBytes) break;
-        const bytes = await new FileRecords(this.#log, header.position, header.size).bytes();
-        if (!isIntact(bytes, crc32c)) break;
-        if (header.baseOffset < nextOffset || !this.takes(header.lastOffset)) {
-          const { baseOffset: offset, position } = header;
-          throw this.#refusal(end, nextOffset, `is followed by a right batch with offset ${offset}`, {
-            offset,
-            position,
-          });
-        }
-        end = header.position + header.size;
-        nextOffset = header.lastOffset + 1;
+    // Reading each batch by itself takes four times as long at 1 KB.
+    const window = new FileWindow(this.#log, WINDOW_BYTES);
+    while (end < fileSize) {
+      const left = fileSize - end;
+      const header = this.#headerIn(await window.bytes(end, Math.min(left, RECORD_BATCH_OVERHEAD)), end, left);
+      if (header === undefined || header.size > this.#options.maxBatchBytes) break;
+      const bytes = await window.bytes(end, header.size);
+      if (bytes.length < header.size || !isIntact(bytes, crc32c)) break;
+      if (header.baseOffset < nextOffset || !this.takes(header.lastOffset)) {
+        const { baseOffset: offset, position } = header;
+        throw this.#refusal(end, nextOffset, `is followed by a right batch with offset ${offset}`, {
+          offset,
+          position,
+        });
       }
-    } catch (error) {
-      if (!(error instanceof CorruptRecordError) || error.code === DAMAGED_SEGMENT) throw error;
+      end += header.size;
+      nextOffset = header.lastOffset + 1;
     }
     return { end, nextOffset };
+  }
+
+  /** The header that `bytes` begin with; undefined when there is no batch, be it the end or damage. */
+  #headerIn(bytes: Uint8Array, position: number, left: number): BatchHeader | undefined {
+    if (bytes.length < Math.min(left, RECORD_BATCH_OVERHEAD)) return undefined;
+    const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+    try {
+      return headerAt(view, 0, position, left, this.#context());
+    } catch (error) {
+      if (error instanceof CorruptRecordError) return undefined;
+      throw error;
+    }
   }
 
   #refusal(

@@ -13,7 +13,7 @@ import { utf8Encode, utf8Length, utf8Write } from "../bytes/utf8.ts";
 import { codecFor } from "../compression/codec.ts";
 import type { Clock } from "../core/clock.ts";
 import { type Deferred, deferred } from "../core/deferred.ts";
-import { ClosedError, ConfigError, KafkaError, ProduceError, TimeoutError } from "../core/kafka_error.ts";
+import { ClosedError, ConfigError, type KafkaError, ProduceError, TimeoutError } from "../core/kafka_error.ts";
 import type { Resolved } from "../core/option_table.ts";
 import { Queue } from "../core/queue.ts";
 import { murmur2 } from "../hash/murmur2.ts";

@@ -6,7 +6,7 @@
  */
 
 import type { Cluster } from "../client/cluster.ts";
-import { KafkaError } from "../core/kafka_error.ts";
+import type { KafkaError } from "../core/kafka_error.ts";
 import { brokerError } from "../protocol/broker_error.ts";
 import { initProducerIdApi } from "../protocol/init_producer_id.ts";
 

@@ -11,7 +11,6 @@ import type { Cluster } from "../client/cluster.ts";
 import type { Connection } from "../client/connection.ts";
 import type { Clock, Timer } from "../core/clock.ts";
 import {
-  BrokerError,
   ConnectionError,
   KafkaError,
   type Outcome,
@@ -67,8 +66,6 @@ export interface SenderOptions {
 type PartitionAnswer = ProduceResponsePartitionProduceResponse;
 
 // Kafka's numbers of the errors that have rules of their own here; the rest follow the table.
-const MESSAGE_TOO_LARGE = 10;
-const NETWORK_EXCEPTION = 13;
 const OUT_OF_ORDER_SEQUENCE_NUMBER = 45;
 const DUPLICATE_SEQUENCE_NUMBER = 46;
 const UNKNOWN_PRODUCER_ID = 59;

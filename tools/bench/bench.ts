@@ -1,3 +1,4 @@
+// deno-lint-ignore-file no-console -- a program that prints figures
 /**
  * Figures against a real broker: CPU of this process per record.
  *

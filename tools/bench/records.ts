@@ -1,3 +1,4 @@
+// deno-lint-ignore-file no-console -- a program that prints figures
 /**
  * What records cost: microseconds of CPU to encode one into a batch and to decode it again, the best of several rounds.
  *
