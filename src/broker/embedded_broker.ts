@@ -24,6 +24,7 @@ import type { Listen, Listener, Transport } from "../transport/transport.ts";
 import { serveConnection } from "./serve_connection.ts";
 import type { BrokerState } from "./broker_state.ts";
 import { handlerTable } from "./handler_table.ts";
+import { parseTopicConfig } from "./topic_config.ts";
 import { TopicRegistry } from "./topic_registry.ts";
 
 export type { Codec, Codecs } from "../compression/codec.ts";
@@ -114,7 +115,8 @@ export class EmbeddedBroker {
     const state: BrokerState = {
       nodeId: NODE_ID,
       clusterId,
-      host,
+      // The address that means "every interface" is none that a client could connect to.
+      host: host === "0.0.0.0" || host === "::" ? "localhost" : host,
       get port() {
         return listener?.port ?? -1;
       },
@@ -153,7 +155,8 @@ export class EmbeddedBroker {
 
   /** `host:port`, for a client. */
   get bootstrapServers(): string {
-    return `${this.#state.host}:${this.port}`;
+    const { host } = this.#state;
+    return `${host.includes(":") ? `[${host}]` : host}:${this.port}`;
   }
 
   /** The names of its topics. */
@@ -162,12 +165,17 @@ export class EmbeddedBroker {
   }
 
   /**
-   * Makes a topic.
+   * Makes a topic; configs under Kafka's names, as text: `{ "message.timestamp.type": "LogAppendTime" }`. They hold until the
+   * broker is closed.
    *
-   * @throws BrokerError TOPIC_ALREADY_EXISTS, INVALID_TOPIC_EXCEPTION, INVALID_PARTITIONS
+   * @throws BrokerError TOPIC_ALREADY_EXISTS, INVALID_TOPIC_EXCEPTION, INVALID_PARTITIONS, INVALID_CONFIG
    */
-  async createTopic(name: string, partitions = 1): Promise<void> {
-    await this.#state.topics.create(name, partitions);
+  async createTopic(
+    name: string,
+    partitions: number = this.#state.defaultPartitions,
+    configs: Readonly<Record<string, string>> = {},
+  ): Promise<void> {
+    await this.#state.topics.create(name, partitions, parseTopicConfig(name, new Map(Object.entries(configs))));
   }
 
   /** Ends connections and logs; the log directory is complete after. Safe to repeat. */

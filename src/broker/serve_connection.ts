@@ -26,6 +26,8 @@ export async function serveConnection(
   maxRequestSize: number,
   signal: AbortSignal,
 ): Promise<void> {
+  // A signal that has fired already fires no more.
+  if (signal.aborted) return transport.close();
   const close = () => transport.close();
   signal.addEventListener("abort", close, { once: true });
   try {

@@ -40,8 +40,8 @@ const MAX_PARTITIONS = 10_000;
 export class TopicRegistry implements Iterable<Topic> {
   readonly #options: TopicRegistryOptions;
   readonly #topics = new Map<string, Topic>();
-  /** Topics being made, so that two requests for one name make it once. */
-  readonly #making = new Set<string>();
+  /** Topics being made or deleted: another request for the name must not meet half of its folders. */
+  readonly #busy = new Set<string>();
 
   private constructor(options: TopicRegistryOptions) {
     this.#options = options;
@@ -91,7 +91,7 @@ export class TopicRegistry implements Iterable<Topic> {
         `topic "${name}": a name has 1 to ${MAX_NAME_LENGTH} of the characters a-z, A-Z, 0-9, ".", "_" and "-"`,
       );
     }
-    if (this.#topics.has(name) || this.#making.has(name)) {
+    if (this.#topics.has(name) || this.#busy.has(name)) {
       throw refusal("TOPIC_ALREADY_EXISTS", `topic ${name} exists already`);
     }
     if (!Number.isInteger(partitions) || partitions < 1 || partitions > MAX_PARTITIONS) {
@@ -109,11 +109,11 @@ export class TopicRegistry implements Iterable<Topic> {
    */
   async create(name: string, partitions: number, config: TopicConfig = DEFAULT_TOPIC_CONFIG): Promise<Topic> {
     this.checkNew(name, partitions);
-    this.#making.add(name);
+    this.#busy.add(name);
     try {
       return await this.#make(name, partitions, config, this.#newId());
     } finally {
-      this.#making.delete(name);
+      this.#busy.delete(name);
     }
   }
 
@@ -122,9 +122,14 @@ export class TopicRegistry implements Iterable<Topic> {
     const topic = this.#topics.get(name);
     if (topic === undefined) return;
     this.#topics.delete(name);
-    for (const [partition, open] of topic.partitions.entries()) {
-      await open.close();
-      await this.#options.storage.removeFolder(partitionFolder({ topic: name, partition }));
+    this.#busy.add(name);
+    try {
+      for (const [partition, open] of topic.partitions.entries()) {
+        await open.close();
+        await this.#options.storage.removeFolder(partitionFolder({ topic: name, partition }));
+      }
+    } finally {
+      this.#busy.delete(name);
     }
   }
 

@@ -82,6 +82,7 @@ const MAX_RELATIVE_OFFSET = 2 ** 31 - 1;
 /** One segment. */
 export class LogSegment {
   readonly #options: LogSegmentOptions;
+  readonly #context: RecordContext;
   readonly #log: StoredFile;
   readonly #offsetIndex: OffsetIndex;
   readonly #timeIndex: TimeIndex;
@@ -95,6 +96,7 @@ export class LogSegment {
 
   private constructor(options: LogSegmentOptions, log: StoredFile, offsetIndex: OffsetIndex, timeIndex: TimeIndex) {
     this.#options = options;
+    this.#context = { ...options.context, file: segmentFileName(options.baseOffset, "log") };
     this.#log = log;
     this.#offsetIndex = offsetIndex;
     this.#timeIndex = timeIndex;
@@ -224,7 +226,7 @@ export class LogSegment {
     if (firstBatch === undefined) return undefined;
     const limit = minOneBatch ? Math.max(maxBytes, firstBatch.size) : maxBytes;
     const size = Math.max(0, Math.min(limit, maxPosition - firstBatch.position));
-    return { records: new FileRecords(this.#log, firstBatch.position, size, this.#context()), firstBatch };
+    return { records: new FileRecords(this.#log, firstBatch.position, size, this.#context), firstBatch };
   }
 
   /** The first batch that ends at `offset` or above; undefined when all end below. */
@@ -238,7 +240,7 @@ export class LogSegment {
 
   /** The headers of its batches from `position` on. */
   scan(position = 0, end: number = this.#size): BatchScanner {
-    return new BatchScanner(this.#log, position, end, this.#context());
+    return new BatchScanner(this.#log, position, end, this.#context);
   }
 
   /**
@@ -247,7 +249,7 @@ export class LogSegment {
    * @throws CorruptRecordError when it is larger than any batch may be.
    */
   batch({ position, size, baseOffset }: BatchHeader): Promise<Batch> {
-    const records = new FileRecords(this.#log, position, size, this.#context());
+    const records = new FileRecords(this.#log, position, size, this.#context);
     return records.batch(this.#options.maxBatchBytes, baseOffset);
   }
 
@@ -379,10 +381,6 @@ export class LogSegment {
     }
   }
 
-  #context(): RecordContext {
-    return { ...this.#options.context, file: this.file };
-  }
-
   /** A scanner at the place that the offset index tells for `offset`, or at the start where it tells nonsense. */
   async #scanFrom(offset: number): Promise<BatchScanner> {
     const { offset: key, position } = this.#offsetIndex.floor(offset);
@@ -466,7 +464,7 @@ export class LogSegment {
     if (bytes.length < Math.min(left, RECORD_BATCH_OVERHEAD)) return undefined;
     const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
     try {
-      return headerAt(view, 0, position, left, this.#context());
+      return headerAt(view, 0, position, left, this.#context);
     } catch (error) {
       if (error instanceof CorruptRecordError) return undefined;
       throw error;

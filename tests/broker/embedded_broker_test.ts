@@ -306,7 +306,7 @@ describe("embedded broker: records", () => {
     await withBroker({ topics: { t: 1 } }, async ({ broker, client }) => {
       const flipped = batchOf(["a"]);
       flipped[flipped.length - 3]! ^= 1;
-      const cut = batchOf(["a"]).subarray(0, 70);
+      const cut = batchOf(["a"]).subarray(0, 65);
       const two = new Uint8Array([...batchOf(["a"]), ...batchOf(["b"])]);
       const count = batchOf(["a"]);
       new DataView(count.buffer).setInt32(57, 9);
@@ -434,6 +434,14 @@ describe("embedded broker: the log directory", () => {
       assert.equal((await produce(client, "t", batchOf(["a"]))).errorCode, 56);
       assert.equal((await produce(client, "t", batchOf(["b"]))).errorCode, 0);
       assert.deepEqual(valuesIn((await fetch(client, "t", 0)).records), ["b"]);
+    });
+  });
+
+  test("a broker on every interface tells clients a host that they can connect to", async () => {
+    await withBroker({ host: "0.0.0.0" }, async ({ broker, client }) => {
+      const { brokers } = await client.call(metadataApi, { topics: [] });
+      assert.deepEqual([brokers[0]!.host, brokers[0]!.port], ["localhost", broker.port]);
+      assert.equal(broker.bootstrapServers, `localhost:${broker.port}`);
     });
   });
 

@@ -16,7 +16,7 @@ export class RawClient {
   }
 
   /** Sends a request and reads the answer. */
-  async call<Req, Res>(api: ClientApi<Req, Res>, body: Input<Req>, version = api.maxVersion): Promise<Res> {
+  async call<Req, Res>(api: ClientApi<Req, Res>, body: Input<Req>, version: number = api.maxVersion): Promise<Res> {
     const correlationId = await this.post(api, body, version);
     const reader = await this.answer(correlationId);
     if (version >= api.flexibleFrom && api.key !== 18) reader.skipTags();
@@ -26,7 +26,7 @@ export class RawClient {
   }
 
   /** Sends a request only; answers its correlation id. */
-  async post<Req, Res>(api: ClientApi<Req, Res>, body: Input<Req>, version = api.maxVersion): Promise<number> {
+  async post<Req, Res>(api: ClientApi<Req, Res>, body: Input<Req>, version: number = api.maxVersion): Promise<number> {
     const correlationId = ++this.#correlationId;
     const writer = new Writer();
     writer.int32(0);

@@ -26,8 +26,8 @@ export interface RunOptions {
 
 /** A world without sockets and files, in which calls of the command run one after the other. */
 export class FakeWorld {
-  readonly network = new MemoryNetwork();
-  readonly folders = new Map<string, MemoryStorage>();
+  readonly network: MemoryNetwork = new MemoryNetwork();
+  readonly folders: Map<string, MemoryStorage> = new Map();
   demo: string[] = [];
   /** Called with the data that a broker of this world closed over, before anyone reads it. */
   tamper: ((storage: MemoryStorage) => Promise<void>) | undefined;
@@ -45,7 +45,6 @@ export class FakeWorld {
       },
       outIsTerminal: options.terminal ?? false,
       errIsTerminal: options.terminal ?? false,
-      // deno-lint-ignore require-await
       lines: async function* () {
         yield* options.input ?? [];
       },

@@ -115,6 +115,27 @@ describe("log: appending", () => {
   });
 });
 
+describe("log: flushing", () => {
+  test("flushes between appends write no index entry twice", async () => {
+    const storage = new MemoryStorage();
+    const log = await write(storage, { indexIntervalBytes: 0, segmentBytes: 40 * 69 });
+    const work: Promise<unknown>[] = [];
+    for (let i = 0; i < 100; i++) {
+      work.push(log.append(batchOf([`${i}`], 1000 + i)), log.flush());
+      if (i % 3 === 0) await Promise.resolve();
+    }
+    await Promise.all(work);
+    assert.equal(log.recoveryPoint, 100);
+    await log.close();
+    // 40, 40 and 20 batches, of which the first in each segment is not indexed.
+    const sizes = await Promise.all(["00", "40", "80"].map(async (base) => {
+      const name = `000000000000000000${base}`;
+      return [(await fileBytes(storage, `${name}.index`)).length, (await fileBytes(storage, `${name}.timeindex`)).length];
+    }));
+    assert.deepEqual(sizes, [[39 * 8, 39 * 12], [39 * 8, 39 * 12], [19 * 8, 19 * 12]]);
+  });
+});
+
 describe("log: on a disk", () => {
   test("the folder is made by writing, not by inspecting, and holds what was appended", async () => {
     const root = mkdtempSync(join(tmpdir(), "anykafka-log-"));

@@ -82,6 +82,8 @@ public final class JavaServer {
             while (true) {
                 try (Socket socket = server.accept()) {
                     socket.setTcpNoDelay(true);
+                    // A caller that connects and says nothing must not keep the others waiting.
+                    socket.setSoTimeout(10_000);
                     serve(socket, token);
                 } catch (IOException e) {
                     // The caller is gone; the next one.
@@ -95,6 +97,7 @@ public final class JavaServer {
         JsonNode request = new ObjectMapper().readTree(in.readNBytes(in.readInt()));
         byte[] stdin = in.readNBytes(in.readInt());
         if (!request.path("token").asText().equals(token)) return;
+        socket.setSoTimeout(0);
         List<String> arguments = new ArrayList<>();
         request.path("arguments").forEach(argument -> arguments.add(argument.asText()));
 
