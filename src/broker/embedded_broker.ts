@@ -98,9 +98,10 @@ export class EmbeddedBroker {
     const { clock = systemClock, host = "127.0.0.1", random = Math.random } = options;
     const storage = options.storage ?? new MemoryStorage();
     const crc32c = await loadCrc32c();
-    const clusterId = await claimDirectory(storage, random);
+    const { clusterId, cleanShutdown } = await claimDirectory(storage, random);
     const topics = await TopicRegistry.open({
       storage,
+      cleanShutdown,
       segmentBytes: options.segmentBytes ?? 1024 * 1024 * 1024,
       indexIntervalBytes: options.indexIntervalBytes ?? 4096,
       clock,
@@ -203,16 +204,21 @@ export class EmbeddedBroker {
   }
 }
 
-/** Marks the directory as in use, and answers the id of its cluster, which is made the first time. */
-async function claimDirectory(storage: StorageTree, random: Random): Promise<string> {
+/** What the log directory says of itself. */
+interface ClaimedDirectory {
+  /** Id of the cluster, made the first time. */
+  readonly clusterId: string;
+  /** Whether the last stop was a clean one, so that the logs need no check. */
+  readonly cleanShutdown: boolean;
+}
+
+/** Takes the directory into use: from here on a crash counts as one. */
+async function claimDirectory(storage: StorageTree, random: Random): Promise<ClaimedDirectory> {
   const known = await readMetaProperties(storage);
-  if (known !== undefined) {
-    await takeCleanShutdown(storage);
-    return known.clusterId;
-  }
+  if (known !== undefined) return { clusterId: known.clusterId, cleanShutdown: await takeCleanShutdown(storage) };
   const id = () => new Reader(Uint8Array.from({ length: 16 }, () => Math.floor(random() * 256))).uuid();
   const meta = { clusterId: id(), nodeId: NODE_ID, directoryId: id() };
   // The first file makes the folder.
   await writeMetaProperties(storage, meta);
-  return meta.clusterId;
+  return { clusterId: meta.clusterId, cleanShutdown: false };
 }

@@ -9,8 +9,8 @@ import type { Random } from "../core/random.ts";
 import { Reader } from "../bytes/reader.ts";
 import type { Crc32c } from "../hash/crc32c.ts";
 import { Log } from "../log/log.ts";
-import { readTextFile } from "../log/checkpoint_lines.ts";
 import { parsePartitionFolder, partitionFolder } from "../log/log_directory.ts";
+import { readPartitionMetadata } from "../log/partition_metadata.ts";
 import type { StorageTree } from "../log/storage.ts";
 import { Partition } from "./partition.ts";
 import { refusal } from "./refusal.ts";
@@ -21,6 +21,8 @@ import { DEFAULT_TOPIC_CONFIG, type TopicConfig } from "./topic_config.ts";
 export interface TopicRegistryOptions {
   /** The log directory. */
   readonly storage: StorageTree;
+  /** Whether the last stop was a clean one, so that the logs that are there need no check. */
+  readonly cleanShutdown: boolean;
   /** Bytes of one segment. */
   readonly segmentBytes: number;
   /** Bytes of batches between two index entries. */
@@ -57,7 +59,7 @@ export class TopicRegistry implements Iterable<Topic> {
     }
     for (const [name, count] of counts) {
       const first = await options.storage.folder(partitionFolder({ topic: name, partition: 0 }));
-      const id = /topic_id:\s*(\S{22})/.exec(await readTextFile(first, "partition.metadata") ?? "")?.[1];
+      const id = await readPartitionMetadata(first);
       await registry.#make(name, count, DEFAULT_TOPIC_CONFIG, id ?? registry.#newId());
     }
     return registry;
@@ -149,6 +151,7 @@ export class TopicRegistry implements Iterable<Topic> {
         topic: name,
         partition,
         topicId: id,
+        cleanShutdown: this.#options.cleanShutdown,
         segmentBytes: config.segmentBytes ?? segmentBytes,
         indexIntervalBytes,
         crc32c,

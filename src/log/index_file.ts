@@ -95,7 +95,7 @@ export class IndexFile {
     return at;
   }
 
-  /** Appends the entries that were added to the file. */
+  /** Appends the entries that were added to the file. One call at a time. */
   async write(): Promise<void> {
     if (this.#written === this.#entries) return;
     const file = this.#writable();
@@ -112,9 +112,8 @@ export class IndexFile {
     await this.#writable().truncate(this.#written * this.#entrySize);
   }
 
-  /** Resolves once the entries are on the disk. */
+  /** Resolves once the entries that were written are on the disk. It writes none, so it may run beside {@linkcode write}. */
   async sync(): Promise<void> {
-    await this.write();
     await this.#file?.sync();
   }
 

@@ -355,7 +355,10 @@ export class LogSegment {
 
   /** Ends writing: the greatest timestamp gets its entry, and everything is on the disk. */
   async seal(): Promise<void> {
-    if (this.#broken === undefined) this.#timeIndex.maybeAdd(this.#max);
+    if (this.#broken === undefined) {
+      this.#timeIndex.maybeAdd(this.#max);
+      await this.#writeIndexes();
+    }
     await this.flush();
   }
 

@@ -113,7 +113,7 @@ export class OffsetIndex {
     return this.#file.write();
   }
 
-  /** Resolves once all entries are on the disk. */
+  /** Resolves once the entries that were written are on the disk. */
   sync(): Promise<void> {
     return this.#file.sync();
   }

@@ -110,7 +110,7 @@ export class TimeIndex {
     return this.#file.write();
   }
 
-  /** Resolves once all entries are on the disk. */
+  /** Resolves once the entries that were written are on the disk. */
   sync(): Promise<void> {
     return this.#file.sync();
   }

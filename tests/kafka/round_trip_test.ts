@@ -58,6 +58,19 @@ function digest(list: readonly Seen[]): string {
   return hash.digest("hex");
 }
 
+/** Without acknowledgements the broker may still be at work when everything is written. */
+async function whenStored(topic: string, count: number): Promise<void> {
+  const admin = kafka().admin();
+  try {
+    for (let stored = 0, tries = 0; stored < count && tries < 200; tries++) {
+      stored = (await admin.listOffsets(topic, "latest")).reduce((sum, { offset }) => sum + offset, 0);
+      if (stored < count) await new Promise((resolve) => setTimeout(resolve, 50));
+    }
+  } finally {
+    await admin.close();
+  }
+}
+
 const cases: [CompressionType, 0 | 1 | "all"][] = [["none", "all"], ["gzip", 1], ["zstd", "all"], ["snappy", 0], [
   "lz4",
   "all",
@@ -83,6 +96,7 @@ describe("round trips through a real Kafka", () => {
         if (acks !== 0) assert.equal(offset, byPartition[partition]!.length, `record ${i}`);
         byPartition[partition]!.push({ key, value, timestamp });
       }
+      if (acks === 0) await whenStored(topic, RECORDS);
       const java = await javaConsume(topic);
       const kcat = await kcatConsume(topic);
       const ours: (Seen & { partition: number })[] = [];

@@ -67,6 +67,7 @@ describe("offset index", () => {
     await index.truncateTo(BASE + 35);
     assert.equal(index.entries, 3);
     index.add(BASE + 36, 350);
+    await index.write();
     await index.sync();
     assert.deepEqual([...(await fileBytes(storage, "i")).subarray(24)], [0, 0, 0, 36, 0, 0, 1, 94]);
     await index.truncateTo(0);

@@ -96,20 +96,20 @@ export class KafkaCluster {
   static async start(options: KafkaClusterOptions = {}): Promise<KafkaCluster> {
     const count = options.nodes ?? 1;
     if (count !== 1 && count !== 3) throw new LauncherError(`a cluster has 1 or 3 nodes, not ${count}`);
+    const given = options.directory === undefined ? undefined : path.resolve(options.directory);
+    const stopped = given !== undefined && fs.existsSync(clusterFiles.layout(given))
+      ? oldLayout(given, options)
+      : undefined;
+    const version = stopped?.kafkaVersion ?? options.version;
     const distribution = new KafkaDistribution({
-      ...(options.version === undefined ? {} : { version: options.version }),
+      ...(version === undefined ? {} : { version }),
       ...(options.onProgress === undefined ? {} : { onProgress: options.onProgress }),
     });
     await requireJava();
     await distribution.fetch();
-    const directory = options.directory === undefined
-      ? fs.mkdtempSync(path.join(fs.realpathSync(os.tmpdir()), "anykafka-cluster-"))
-      : path.resolve(options.directory);
-    if (findByArgument(`${markPrefix}${directory}${path.sep}`).length > 0) {
-      throw new LauncherError(`a cluster runs in ${directory} already`);
-    }
-    const isNew = !fs.existsSync(clusterFiles.layout(directory));
-    const layout = isNew ? await newLayout(options, distribution.version) : oldLayout(directory, options);
+    const layout = stopped ?? await newLayout(options, distribution.version);
+    const directory = given ?? fs.mkdtempSync(path.join(fs.realpathSync(os.tmpdir()), "anykafka-cluster-"));
+    const isNew = stopped === undefined;
     const cluster = new KafkaCluster(directory, layout, distribution);
     try {
       if (isNew) await cluster.#prepare(options);
@@ -406,6 +406,9 @@ async function newLayout(options: KafkaClusterOptions, kafkaVersion: string): Pr
 
 /** A stopped cluster comes back as it was, so nothing may be asked of it that only a new one can have. */
 function oldLayout(directory: string, options: KafkaClusterOptions): ClusterLayout {
+  if (findByArgument(`${markPrefix}${directory}${path.sep}`).length > 0) {
+    throw new LauncherError(`a cluster runs in ${directory} already`);
+  }
   const fixed = (["nodes", "secure", "settings", "features", "release", "jvm", "version"] as const)
     .filter((name) => options[name] !== undefined);
   if (fixed.length === 0) return readLayout(directory);

@@ -5,7 +5,7 @@
  * @module
  */
 
-import { BrokerError, ProtocolError, StorageError } from "../../core/kafka_error.ts";
+import { BrokerError, KafkaError, ProtocolError, StorageError } from "../../core/kafka_error.ts";
 import type { Input } from "../../protocol/api.ts";
 import {
   type ProduceRequest,
@@ -76,6 +76,9 @@ async function appendOne(
     };
   } catch (error) {
     if (error instanceof BrokerError) return failed(index, error.errorCode, error.message);
+    if (error instanceof KafkaError && error.code === "RECORD_LIST_TOO_LARGE") {
+      return failed(index, errorCodeOf(error.code), error.message);
+    }
     if (error instanceof StorageError) {
       broker.logger.error(`append to ${data.name}-${index} failed: ${error.message}`, { error });
       return failed(index, errorCodeOf("KAFKA_STORAGE_ERROR"), error.message);
