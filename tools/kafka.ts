@@ -117,8 +117,11 @@ async function run(options: CommandOptions, [file, ...args]: readonly string[]):
 /** The first signal that asks us to stop. A second one ends us at once, and the watchdog cleans up. */
 function nextSignal(): Promise<void> {
   return new Promise((resolve) => {
+    // Listening for signals alone keeps no event loop alive.
+    const alive = setInterval(() => {}, 2 ** 30);
     const signals = ["SIGINT", "SIGTERM", "SIGHUP"] as const;
     const onSignal = (): void => {
+      clearInterval(alive);
       for (const signal of signals) process.off(signal, onSignal);
       resolve();
     };

@@ -161,6 +161,7 @@ describe("MessageSet", () => {
         assert.equal(error.offset, 9);
         return error.code;
       }
+      return "none";
     };
     const failing: Codec = {
       compress: (bytes) => bytes,
@@ -168,6 +169,7 @@ describe("MessageSet", () => {
         throw new Error("no");
       },
     };
+    assert.equal(code({ codecs }), "none");
     assert.equal(code({}), "UNSUPPORTED_CODEC");
     assert.equal(code({ codecs: { lz4: failing } }), "CORRUPT_COMPRESSION");
     assert.equal(code({ codecs, limit: 1000 }), "DECOMPRESSION_LIMIT");
