@@ -9,6 +9,7 @@ import { Reader } from "../bytes/reader.ts";
 import { Writer } from "../bytes/writer.ts";
 import { ProtocolError } from "../core/kafka_error.ts";
 import { apiVersionsServerApi } from "../protocol/api_versions.ts";
+import { requestHeaderVersion, responseHeaderVersion } from "../protocol/header_version.ts";
 import { decodeRequestHeader } from "../protocol/request_header.ts";
 import { FrameReader } from "../transport/frame_reader.ts";
 import type { Transport } from "../transport/transport.ts";
@@ -70,12 +71,10 @@ async function answerTo(
       { code: "UNSUPPORTED_VERSION" },
     );
   }
-  const flexible = version >= handler.flexibleFrom;
-  const header = decodeRequestHeader(reader, flexible ? 2 : 1);
+  const header = decodeRequestHeader(reader, requestHeaderVersion(handler, version));
   const body = await handler.run(reader, { broker, version, clientId: header.clientId, signal });
   if (body === undefined) return undefined;
-  // ApiVersions answers keep the first header form, so that a client that guessed too high can still read them.
-  return frameOf(header.correlationId, flexible && key !== apiVersionsServerApi.key, body);
+  return frameOf(header.correlationId, responseHeaderVersion(handler, version) > 0, body);
 }
 
 /** A client that knows later versions of ApiVersions than this broker gets the list in the first form, and asks again. */

@@ -27,6 +27,7 @@ import { Queue } from "../core/queue.ts";
 import type { ClientApi, Input } from "../protocol/api.ts";
 import { apiVersionsApi, type ApiVersionsResponse, decodeApiVersionsResponse } from "../protocol/api_versions.ts";
 import { brokerError } from "../protocol/broker_error.ts";
+import { requestHeaderVersion, responseHeaderVersion } from "../protocol/header_version.ts";
 import { FrameReader } from "../transport/frame_reader.ts";
 import type { Connect, TlsOptions, Transport } from "../transport/transport.ts";
 import { ApiVersions, type VersionRange } from "./api_versions.ts";
@@ -220,8 +221,7 @@ export class Connection {
       correlationId,
       start: now,
       decode: (reader) => {
-        // ApiVersions answers keep the first header form, so that a client that guessed too high can still read them.
-        if (version >= api.flexibleFrom && api !== (apiVersionsApi as unknown)) reader.skipTags();
+        if (responseHeaderVersion(api, version) > 0) reader.skipTags();
         return decode(reader);
       },
       answer: deferred<unknown>(),
@@ -241,7 +241,7 @@ export class Connection {
     writer.int16(version);
     writer.int32(correlationId);
     writer.text(this.#options.clientId, false);
-    if (version >= api.flexibleFrom) writer.unsignedVarint(0);
+    if (requestHeaderVersion(api, version) > 1) writer.unsignedVarint(0); // no tagged fields
     api.encodeRequest(writer, body, version);
     const size = writer.size - 4;
     const parts = writer.finish();

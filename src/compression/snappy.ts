@@ -106,7 +106,8 @@ function declaredSize(bytes: Uint8Array, start: number, end: number): number {
 
 /** Inflates the block `from[start, end)` to `into` at `position`, which has room for what it declares; answers its end. */
 function decompressBlock(from: Uint8Array, start: number, end: number, into: Uint8Array, position: number): number {
-  // Hot: 270–800 MB/s. Every length is checked against both ends before bytes move.
+  // Hot: 200–600 MB/s. Every length is checked against both ends before bytes move; all numbers stay 32-bit integers, with
+  // unsigned ones it takes twice as long in JavaScriptCore.
   const blockStart = position;
   const blockEnd = position + declaredSize(from, start, end);
   let at = start;
@@ -123,7 +124,7 @@ function decompressBlock(from: Uint8Array, start: number, end: number, into: Uin
         const extra = length - 59;
         if (at + extra > end) throw corruptCompression("snappy", "cut short in a literal's length");
         length = 0;
-        for (let i = 0; i < extra; i++) length += from[at + i]! * 2 ** (8 * i);
+        for (let i = 0; i < extra; i++) length |= from[at + i]! << (8 * i);
         at += extra;
       }
       length++;
@@ -147,11 +148,11 @@ function decompressBlock(from: Uint8Array, start: number, end: number, into: Uin
       const width = kind === 2 ? 2 : 4;
       if (at + width > end) throw corruptCompression("snappy", "cut short in a copy");
       distance = from[at]! | (from[at + 1]! << 8);
-      if (kind === 3) distance += from[at + 2]! * 0x10000 + from[at + 3]! * 0x1000000;
+      if (kind === 3) distance |= (from[at + 2]! << 16) | (from[at + 3]! << 24);
       at += width;
       length++;
     }
-    if (distance === 0 || distance > to - blockStart || length > blockEnd - to) {
+    if (distance <= 0 || distance > to - blockStart || length > blockEnd - to) {
       throw corruptCompression("snappy", `a copy of ${length} bytes from ${distance} before byte ${to - blockStart}`);
     }
     let source = to - distance;
