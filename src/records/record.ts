@@ -144,6 +144,17 @@ export class Record {
     return headers;
   }
 
+  static {
+    // Getters do not show when an object is printed; Node.js, Deno and Bun all ask for this one.
+    Object.defineProperty(Record.prototype, Symbol.for("nodejs.util.inspect.custom"), {
+      value(this: Record) {
+        const { headers, key, offset, partition, topic, value } = this;
+        const timestamp = this.#origin.baseTimestamp + this.#timestampDelta;
+        return { topic, partition, offset, timestamp, key, value, headers };
+      },
+    });
+  }
+
   #unsafeTimestamp(): CorruptRecordError {
     const { offset, partition, topic } = this;
     const place = topic === "" ? `offset ${offset}` : `${topic}-${partition}, offset ${offset}`;

@@ -151,10 +151,14 @@ export class RecordBatchBuilder {
     }
     const count = this.#count;
     const timestampDelta = count === 0 ? 0 : timestamp - this.#baseTimestamp;
+    // Within ±2^30 ms, twelve days, a delta is written like any other varint.
+    const isNear = timestampDelta >= -0x40000000 && timestampDelta < 0x40000000;
+    const timestampZ = isNear ? zigzag(timestampDelta) : 0;
     const offsetZ = zigzag(count);
     const keyZ = zigzag(keySize);
     const valueZ = zigzag(valueSize);
-    const bodySize = 1 + varlongLength(timestampDelta) + unsignedVarintLength(offsetZ) +
+    const bodySize = 1 + (isNear ? unsignedVarintLength(timestampZ) : varlongLength(timestampDelta)) +
+      unsignedVarintLength(offsetZ) +
       unsignedVarintLength(keyZ) + (keySize > 0 ? keySize : 0) +
       unsignedVarintLength(valueZ) + (valueSize > 0 ? valueSize : 0) +
       (headers.length === 0 ? 1 : headersSize(headers));
@@ -167,7 +171,7 @@ export class RecordBatchBuilder {
     const bytes = this.#bytes;
     at = put(bytes, at, bodyZ);
     bytes[at++] = 0; // attributes, unused by Kafka
-    at = writeVarlong(bytes, at, timestampDelta);
+    at = isNear ? put(bytes, at, timestampZ) : writeVarlong(bytes, at, timestampDelta);
     at = put(bytes, at, offsetZ);
     at = put(bytes, at, keyZ);
     if (key !== null) at = copy(key, keySize, bytes, at);

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { Buffer } from "node:buffer";
 import { describe, test } from "node:test";
+import { inspect } from "node:util";
 import type { Codec } from "../../src/compression/codec.ts";
 import { plainCodecs } from "../../src/compression/plain_codecs.ts";
 import { CompressionError, CorruptRecordError } from "../../src/core/kafka_error.ts";
@@ -184,6 +185,14 @@ describe("RecordBatch: the records", () => {
     assert.equal(record!.value!.buffer, TRANSACTIONAL.buffer);
     assert.equal(record!.topic, "");
     assert.equal(record!.partition, -1);
+  });
+
+  test("show their content when printed", () => {
+    const [record] = new RecordBatch(TRANSACTIONAL, { topic: "orders", partition: 3 }).records();
+    const printed = inspect(record);
+    for (const part of ["topic: 'orders'", "partition: 3", "offset: 0", "timestamp: 1700000000000", "h1"]) {
+      assert.ok(printed.replaceAll('"', "'").includes(part), `${part} in ${printed}`);
+    }
   });
 
   test("with LogAppendTime all have the batch's greatest timestamp", () => {

@@ -220,9 +220,12 @@ export class KafkaCluster {
   /** Resolves when each of these nodes answers and knows all of them as ready; rejects when one dies or time is up. */
   async waitUntilReady(ids: readonly number[], timeoutMs = 90_000): Promise<void> {
     const nodes = ids.map((id) => this.#node(id));
+    const lastSeen = new Map(ids.map((id) => [id, Date.now()]));
     for (const end = Date.now() + timeoutMs; Date.now() < end; await sleep(100)) {
       for (const { id } of nodes) {
-        if (this.#pid(id) === undefined) {
+        // Between fork and exec a process does not have its own arguments yet, by which it is known; on a busy machine that lasts.
+        if (this.#pid(id) !== undefined) lastSeen.set(id, Date.now());
+        else if (Date.now() - lastSeen.get(id)! > DEATH_IS_CERTAIN_MS) {
           throw new LauncherError(`node ${id} died while it started; the end of its log:\n${this.log(id)}`);
         }
       }
@@ -392,6 +395,9 @@ export class KafkaCluster {
     return this.#pid(id) === undefined;
   }
 }
+
+/** A node not seen among the processes for so long is dead. */
+const DEATH_IS_CERTAIN_MS = 3000;
 
 async function newLayout(options: KafkaClusterOptions, kafkaVersion: string): Promise<ClusterLayout> {
   const ports = await freePortBlocks(options.nodes ?? 1);
