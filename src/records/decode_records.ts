@@ -10,7 +10,7 @@
 import { Record, type RecordOrigin } from "./record.ts";
 
 /** Least bytes a record takes: its length, attributes, two deltas, two lengths and the header count. */
-export const MIN_RECORD_SIZE = 7;
+const MIN_RECORD_SIZE = 7;
 
 /** Says that the record `index`, which begins at `position`, is damaged, and how. */
 export type RecordFault = (index: number, position: number, reason: string) => Error;

@@ -1,3 +1,4 @@
+// deno-lint-ignore-file no-console -- a program that prints figures
 /**
  * What codecs do: MB/s of uncompressed bytes, and the ratio, on JSON lines of 16 KB and 1 MB; the best of several rounds.
  *
