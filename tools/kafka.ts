@@ -91,7 +91,10 @@ async function start(options: CommandOptions): Promise<number> {
   for (const listener of listenersOf(cluster.layout.secure)) print(`${listener} ${cluster.bootstrapFor(listener)}`);
   print(`KAFKA_DIR=${cluster.directory}`);
   tell("ready; Ctrl-C stops it");
+  // Listening for signals keeps no event loop alive.
+  const alive = setInterval(() => {}, 60_000);
   await stopping;
+  clearInterval(alive);
   await cluster.stop();
   return 0;
 }
@@ -117,11 +120,8 @@ async function run(options: CommandOptions, [file, ...args]: readonly string[]):
 /** The first signal that asks us to stop. A second one ends us at once, and the watchdog cleans up. */
 function nextSignal(): Promise<void> {
   return new Promise((resolve) => {
-    // Listening for signals alone keeps no event loop alive.
-    const alive = setInterval(() => {}, 2 ** 30);
     const signals = ["SIGINT", "SIGTERM", "SIGHUP"] as const;
     const onSignal = (): void => {
-      clearInterval(alive);
       for (const signal of signals) process.off(signal, onSignal);
       resolve();
     };

@@ -195,7 +195,7 @@ export class Accumulator {
     batch: ProducerBatch,
     { timestamp, key, value, headers, resolve, reject, keySize, valueSize }: PreparedRecord,
   ): boolean {
-    if (!batch.builder.append(timestamp, key, value, headers)) return false;
+    if (!batch.builder.append(timestamp, key, value, headers, keySize, valueSize)) return false;
     batch.added(resolve, reject, timestamp, keySize, valueSize);
     return true;
   }
