@@ -41,6 +41,8 @@ export function serverProperties(
     // A test that creates its topics is repeatable; one whose leaders move back by themselves after five minutes is not.
     "auto.create.topics.enable": false,
     "auto.leader.rebalance.enable": false,
+    // Records of a test may be as old as it likes; by default a broker deletes those older than a week, 30 s after its start and every 5 minutes.
+    "log.retention.ms": -1,
     "num.partitions": 1,
     "default.replication.factor": replicas,
     "min.insync.replicas": inSync,
