@@ -12,15 +12,18 @@ import { requireKcat } from "./kafka/kcat.ts";
 import { LauncherError } from "./kafka/launcher_error.ts";
 import { root, runTests } from "./runner.ts";
 
-process.exitCode = await main(process.argv.slice(2));
+// Exits, rather than ends: after a signal the runner would go on with the next runtime.
+process.exit(await main(process.argv.slice(2)));
 
 async function main(args: readonly string[]): Promise<number> {
   const tell = (message: string): boolean => process.stderr.write(`test:kafka: ${message}\n`);
   const stopped = new Promise<undefined>((resolve) => {
-    for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) process.once(signal, () => resolve(undefined));
+    // Not `once`: the runner, which ends its children on a signal, ends us as well when nobody else listens.
+    for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) process.on(signal, () => resolve(undefined));
   });
   let cluster: KafkaCluster | undefined;
-  let ok = false;
+  // Kept when a test failed: they may tell why.
+  let keepLogs = true;
   try {
     await requireKcat();
     cluster = await KafkaCluster.start({ javaServer: true, onProgress: tell });
@@ -30,18 +33,18 @@ async function main(args: readonly string[]): Promise<number> {
       runTests({ files, env: cluster.environment, runtimes: ["deno", "bun", "node"], parallel: false }),
       stopped,
     ]);
+    keepLogs = result !== undefined && !result.ok;
     if (result === undefined) return 130;
-    ok = result.ok;
     process.stdout.write(`${result.passed} passed, ${result.failed} failed\n`);
-    return ok ? 0 : 1;
+    return result.ok ? 0 : 1;
   } catch (error) {
     if (!(error instanceof LauncherError)) throw error;
     tell(error.message);
     process.stdout.write("0 passed, 1 failed\n");
     return 1;
   } finally {
-    await cluster?.stop({ keepLogs: !ok });
-    if (cluster !== undefined && !ok) tell(`the logs of the nodes are in ${cluster.directory}`);
+    await cluster?.stop({ keepLogs });
+    if (cluster !== undefined && keepLogs) tell(`the logs of the nodes are in ${cluster.directory}`);
   }
 }
 

@@ -4,7 +4,7 @@ import fs from "node:fs";
 import os from "node:os";
 import path from "node:path";
 import process from "node:process";
-import { describe, test, type TestContext } from "node:test";
+import { describe, test } from "node:test";
 import type { ClusterLayout } from "../../tools/kafka/cluster_layout.ts";
 import { bootstrapOf } from "../../tools/kafka/cluster_layout.ts";
 import { parseCommandLine } from "../../tools/kafka/command_line.ts";
@@ -18,11 +18,14 @@ import { propertiesText } from "../../tools/kafka/properties.ts";
 import { clientProperties, scramArguments } from "../../tools/kafka/security.ts";
 import { serverProperties } from "../../tools/kafka/server_properties.ts";
 
-/** A folder that goes when the test ends. */
-function scratch(t: TestContext): string {
+/** Runs `body` with a folder that is there only for it. (Deno does not call `t.after` of a test in a `describe`.) */
+async function withFolder(body: (folder: string) => unknown): Promise<void> {
   const folder = fs.mkdtempSync(path.join(os.tmpdir(), "anykafka-launcher-"));
-  t.after(() => fs.rmSync(folder, { recursive: true, force: true }));
-  return folder;
+  try {
+    await body(folder);
+  } finally {
+    fs.rmSync(folder, { recursive: true, force: true });
+  }
 }
 
 /** A folder with programs that are shell scripts. */
@@ -154,44 +157,45 @@ describe("what is missing is said", () => {
     assert.throws(() => findJavaProgram("javac", { PATH: "/nowhere", JAVA_HOME: "/nowhere" }), /`javac` was not found/);
   });
 
-  test("an old Java, and one that does not start", async (t) => {
-    const folder = scratch(t);
-    const old = programs(folder, { java: `echo 'openjdk version "11.0.2" 2019-01-15' >&2` });
-    await assert.rejects(requireJava({ PATH: old }), { message: /is Java 11; Apache Kafka needs Java 17 or newer/ });
-    const broken = programs(folder, { java: "echo no such library >&2; exit 3" });
-    await assert.rejects(requireJava({ PATH: broken }), { message: /failed with code 3:\nno such library/ });
-    assert.equal(parseJavaVersion('java version "1.8.0_202"'), 8);
-    assert.equal(parseJavaVersion('openjdk version "21" 2023-09-19'), 21);
-    assert.equal(parseJavaVersion("java: not found"), undefined);
-  });
+  test("an old Java, and one that does not start", () =>
+    withFolder(async (folder) => {
+      const old = programs(folder, { java: `echo 'openjdk version "11.0.2" 2019-01-15' >&2` });
+      await assert.rejects(requireJava({ PATH: old }), { message: /is Java 11; Apache Kafka needs Java 17 or newer/ });
+      const broken = programs(folder, { java: "echo no such library >&2; exit 3" });
+      await assert.rejects(requireJava({ PATH: broken }), { message: /failed with code 3:\nno such library/ });
+      assert.equal(parseJavaVersion('java version "1.8.0_202"'), 8);
+      assert.equal(parseJavaVersion('openjdk version "21" 2023-09-19'), 21);
+      assert.equal(parseJavaVersion("java: not found"), undefined);
+    }));
 
-  test("JAVA_HOME wins over PATH", (t) => {
-    const home = scratch(t);
-    programs(home, { java: "exit 0" });
-    assert.equal(findJavaProgram("java", { PATH: "/nowhere", JAVA_HOME: home }), path.join(home, "bin", "java"));
-  });
+  test("JAVA_HOME wins over PATH", () =>
+    withFolder((home) => {
+      programs(home, { java: "exit 0" });
+      assert.equal(findJavaProgram("java", { PATH: "/nowhere", JAVA_HOME: home }), path.join(home, "bin", "java"));
+    }));
 
-  test("no Maven, and a Maven that fails", async (t) => {
-    const cache = scratch(t);
-    await assert.rejects(new KafkaDistribution({ cache, env: { PATH: "/nowhere" } }).fetch(), {
-      name: "LauncherError",
-      message: /`mvn` was not found in PATH.*install/,
-    });
-    const bin = programs(cache, { mvn: "echo '[ERROR] Could not transfer artifact'; exit 1" });
-    await assert.rejects(new KafkaDistribution({ cache, version: "9.9.9", env: { PATH: bin } }).fetch(), {
-      name: "LauncherError",
-      message: /Maven could not fetch Apache Kafka 9\.9\.9 \(code 1\)[^]*\[ERROR\] Could not transfer artifact/,
-    });
-    assert.deepEqual(fs.readdirSync(path.join(cache, "9.9.9")), [], "nothing half-done stays");
-  });
+  test("no Maven, and a Maven that fails", () =>
+    withFolder(async (cache) => {
+      await assert.rejects(new KafkaDistribution({ cache, env: { PATH: "/nowhere" } }).fetch(), {
+        name: "LauncherError",
+        message: /`mvn` was not found in PATH.*install/,
+      });
+      const bin = programs(cache, { mvn: "echo '[ERROR] Could not transfer artifact'; exit 1" });
+      await assert.rejects(new KafkaDistribution({ cache, version: "9.9.9", env: { PATH: bin } }).fetch(), {
+        name: "LauncherError",
+        message: /Maven could not fetch Apache Kafka 9\.9\.9 \(code 1\)[^]*\[ERROR\] Could not transfer artifact/,
+      });
+      assert.deepEqual(fs.readdirSync(path.join(cache, "9.9.9")), [], "nothing half-done stays");
+    }));
 
   test("no kcat where nothing may be installed", async () => {
     await assert.rejects(requireKcat({ PATH: "/nowhere" }), { message: /`kcat` was not found in PATH.*Install it/ });
   });
 
-  test("a directory without a cluster", (t) => {
-    assert.throws(() => KafkaCluster.attach(scratch(t)), { name: "LauncherError", message: /holds no cluster/ });
-  });
+  test("a directory without a cluster", () =>
+    withFolder((folder) => {
+      assert.throws(() => KafkaCluster.attach(folder), { name: "LauncherError", message: /holds no cluster/ });
+    }));
 });
 
 describe("fetching", () => {
@@ -200,32 +204,32 @@ describe("fetching", () => {
 mkdir -p "$out"; echo run >> "$(dirname "$0")/runs"
 for jar in kafka_2.13-4.3.1 kafka-clients-4.3.1 slf4j-simple-1.7.36; do : > "$out/$jar.jar"; done`;
 
-  test("happens once, also for two at once, and leaves nothing but the jars", async (t) => {
-    const cache = scratch(t);
-    const bin = programs(cache, { mvn: fakeMaven });
-    const env = { PATH: `${bin}${path.delimiter}${process.env["PATH"]}` };
-    const make = () => new KafkaDistribution({ cache, env });
-    await Promise.all([make().fetch(), make().fetch()]);
-    assert.equal(make().isComplete(), true);
-    assert.deepEqual(fs.readdirSync(make().folder), ["libs"]);
-    const runs = fs.readFileSync(path.join(bin, "runs"), "utf8");
-    await make().fetch();
-    assert.equal(fs.readFileSync(path.join(bin, "runs"), "utf8"), runs, "Maven is not asked when all is there");
-  });
+  test("happens once, also for two at once, and leaves nothing but the jars", () =>
+    withFolder(async (cache) => {
+      const bin = programs(cache, { mvn: fakeMaven });
+      const env = { PATH: `${bin}${path.delimiter}${process.env["PATH"]}` };
+      const make = () => new KafkaDistribution({ cache, env });
+      await Promise.all([make().fetch(), make().fetch()]);
+      assert.equal(make().isComplete(), true);
+      assert.deepEqual(fs.readdirSync(make().folder), ["libs"]);
+      const runs = fs.readFileSync(path.join(bin, "runs"), "utf8");
+      await make().fetch();
+      assert.equal(fs.readFileSync(path.join(bin, "runs"), "utf8"), runs, "Maven is not asked when all is there");
+    }));
 
-  test("replaces jars that are not complete", async (t) => {
-    const cache = scratch(t);
-    const bin = programs(cache, { mvn: fakeMaven });
-    const distribution = new KafkaDistribution({
-      cache,
-      env: { PATH: `${bin}${path.delimiter}${process.env["PATH"]}` },
-    });
-    fs.mkdirSync(distribution.libs, { recursive: true });
-    fs.writeFileSync(path.join(distribution.libs, "half.jar"), "");
-    await distribution.fetch();
-    assert.equal(distribution.isComplete(), true);
-    assert.equal(fs.existsSync(path.join(distribution.libs, "half.jar")), false);
-  });
+  test("replaces jars that are not complete", () =>
+    withFolder(async (cache) => {
+      const bin = programs(cache, { mvn: fakeMaven });
+      const distribution = new KafkaDistribution({
+        cache,
+        env: { PATH: `${bin}${path.delimiter}${process.env["PATH"]}` },
+      });
+      fs.mkdirSync(distribution.libs, { recursive: true });
+      fs.writeFileSync(path.join(distribution.libs, "half.jar"), "");
+      await distribution.fetch();
+      assert.equal(distribution.isComplete(), true);
+      assert.equal(fs.existsSync(path.join(distribution.libs, "half.jar")), false);
+    }));
 
   test("asks Maven for Kafka, its tools and a logger", () => {
     const pom = pomText("4.3.1");
@@ -236,29 +240,34 @@ for jar in kafka_2.13-4.3.1 kafka-clients-4.3.1 slf4j-simple-1.7.36; do : > "$ou
 });
 
 describe("processes", () => {
-  test("kcat is installed where that may be done", { skip: process.getuid?.() !== 0 }, async (t) => {
-    const folder = scratch(t);
-    const bin = path.join(folder, "bin");
-    programs(folder, {
-      "apt-get": `echo "$1" >> '${bin}/asked'
+  test(
+    "kcat is installed where that may be done",
+    { skip: process.getuid?.() !== 0 },
+    () =>
+      withFolder(async (folder) => {
+        const bin = path.join(folder, "bin");
+        programs(folder, {
+          "apt-get": `echo "$1" >> '${bin}/asked'
 [ "$1" = update ] || { printf '#!/bin/sh\\n' > '${bin}/kcat'; /bin/chmod +x '${bin}/kcat'; }`,
-    });
-    assert.equal(await requireKcat({ PATH: bin }), path.join(bin, "kcat"));
-    assert.equal(fs.readFileSync(path.join(bin, "asked"), "utf8"), "update\ninstall\n");
-  });
+        });
+        assert.equal(await requireKcat({ PATH: bin }), path.join(bin, "kcat"));
+        assert.equal(fs.readFileSync(path.join(bin, "asked"), "utf8"), "update\ninstall\n");
+      }),
+  );
 
-  test("a program's output, code and time limit", async (t) => {
-    const bin = programs(scratch(t), { talk: "cat; echo err >&2; exit 4", hang: "exec sleep 60" });
-    const result = await runProgram(path.join(bin, "talk"), [], { stdin: "in" });
-    assert.deepEqual(
-      { ...result, stdout: Buffer.from(result.stdout).toString("utf8") },
-      { code: 4, stdout: "in", stderr: "err\n" },
-    );
-    await assert.rejects(runProgram(path.join(bin, "hang"), ["arg"], { timeoutMs: 100 }), {
-      message: /hang arg did not end within 100 ms and was killed/,
-    });
-    await assert.rejects(runProgram("/nowhere/program", []), { message: /could not run \/nowhere\/program/ });
-  });
+  test("a program's output, code and time limit", () =>
+    withFolder(async (folder) => {
+      const bin = programs(folder, { talk: "cat; echo err >&2; exit 4", hang: "exec sleep 60" });
+      const result = await runProgram(path.join(bin, "talk"), [], { stdin: "in" });
+      assert.deepEqual(
+        { ...result, stdout: Buffer.from(result.stdout).toString("utf8") },
+        { code: 4, stdout: "in", stderr: "err\n" },
+      );
+      await assert.rejects(runProgram(path.join(bin, "hang"), ["arg"], { timeoutMs: 100 }), {
+        message: /hang arg did not end within 100 ms and was killed/,
+      });
+      await assert.rejects(runProgram("/nowhere/program", []), { message: /could not run \/nowhere\/program/ });
+    }));
 
   test("are found by an argument of theirs, whoever started them", async () => {
     const mark = `-Danykafka.probe=${process.pid}.${Date.now()}/`;

@@ -70,6 +70,7 @@ export const clusterFiles = {
   certificates: (directory: string): string => path.join(directory, "certificates"),
   javaServer: (directory: string): string => path.join(directory, "java-server"),
   javaServerLog: (directory: string): string => path.join(directory, "java-server.log"),
+  watchdogLog: (directory: string): string => path.join(directory, "watchdog.log"),
 } as const;
 
 /** Writes `cluster.json`. */

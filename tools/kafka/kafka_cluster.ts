@@ -264,10 +264,12 @@ export class KafkaCluster {
     const { temporary, nodes } = this.layout;
     const graceMs = options.graceMs ?? (temporary ? 0 : 5_000);
     await Promise.all(nodes.map(({ id }) => graceMs > 0 ? this.stopNode(id, graceMs) : this.kill(id)));
-    for (let tries = 0; tries < 100; tries++) {
-      const left = findByArgument(`${markPrefix}${this.directory}${path.sep}`);
-      if (left.length === 0) break;
-      for (const { pid } of left) sendSignal(pid, "SIGKILL");
+    // Thrice none, since one that has only just been forked is not seen (waitUntilReady).
+    for (let quiet = 0; quiet < 3; quiet++) {
+      for (const { pid } of findByArgument(`${markPrefix}${this.directory}${path.sep}`)) {
+        sendSignal(pid, "SIGKILL");
+        quiet = 0;
+      }
       await sleep(50);
     }
     this.#watchdog?.stdin?.end("stopped\n");
@@ -362,8 +364,10 @@ export class KafkaCluster {
     const script = fileURLToPath(new URL("watchdog.ts", import.meta.url));
     const run = "Deno" in globalThis ? ["run", "-A", "--no-check"] : [];
     const args = [...run, script, this.directory, this.layout.temporary ? "temporary" : "kept"];
-    const child = spawn(process.execPath, args, { detached: true, stdio: ["pipe", "ignore", "ignore"] });
-    child.stdin.on("error", () => {}); // it ended before us
+    const log = fs.openSync(clusterFiles.watchdogLog(this.directory), "a");
+    const child = spawn(process.execPath, args, { detached: true, stdio: ["pipe", log, log] });
+    fs.closeSync(log);
+    child.stdin?.on("error", () => {}); // it ended before us
     child.unref();
     (child.stdin as unknown as { unref?: () => void }).unref?.();
     this.#watchdog = child;

@@ -36,5 +36,5 @@ if (directory !== undefined && !(await lastWords()).startsWith("stopped")) {
     }
     await new Promise((resolve) => setTimeout(resolve, 100));
   }
-  if (kind === "temporary") fs.rmSync(clusterFiles.data(directory), { recursive: true, force: true });
+  if (kind === "temporary") fs.rmSync(clusterFiles.data(directory), { recursive: true, force: true, maxRetries: 3 });
 }
