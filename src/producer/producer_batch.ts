@@ -78,7 +78,7 @@ export class ProducerBatch {
 
   /** Records in it. */
   get recordCount(): number {
-    return this.#resolves.length;
+    return this.builder.recordCount;
   }
 
   /** `topic-partition`, for messages. */

@@ -23,6 +23,7 @@ import type { Metrics, MetricTags } from "../core/metrics.ts";
 import type { Resolved } from "../core/option_table.ts";
 import type { Random } from "../core/random.ts";
 import { backoffMs } from "../core/retry.ts";
+import { ZERO_UUID } from "../protocol/api.ts";
 import { brokerError } from "../protocol/broker_error.ts";
 import { errorOf } from "../protocol/error_table.ts";
 import { produceApi, type ProduceResponse, type ProduceResponsePartitionProduceResponse } from "../protocol/produce.ts";
@@ -78,13 +79,11 @@ const MAYBE_STORED = new Set(["REQUEST_TIMED_OUT", "NOT_ENOUGH_REPLICAS_AFTER_AP
 
 /** Topic ids come with Produce 13; a topic whose id is not known yet goes by its name, in an older version. */
 const TOPIC_IDS_FROM = 13;
-const NO_TOPIC_ID = "AAAAAAAAAAAAAAAAAAAAAA";
 
 /** Sends batches. */
 export class Sender {
   readonly #deps: SenderOptions;
   readonly #accumulator: Accumulator;
-  readonly #onWire = new Set<ProducerBatch>();
   readonly #posting = new Map<Connection, number>();
   #scheduled = false;
   #timer: Timer | undefined;
@@ -243,8 +242,8 @@ export class Sender {
       return;
     }
     const { topics } = cluster.metadata;
-    const idOf = (topic: string) => topics.get(topic)?.id ?? NO_TOPIC_ID;
-    if (version >= TOPIC_IDS_FROM && batches.some((batch) => idOf(batch.topic) === NO_TOPIC_ID)) {
+    const idOf = (topic: string) => topics.get(topic)?.id ?? ZERO_UUID;
+    if (version >= TOPIC_IDS_FROM && batches.some((batch) => idOf(batch.topic) === ZERO_UUID)) {
       version = TOPIC_IDS_FROM - 1;
     }
     const byTopic = new Map<
@@ -268,7 +267,6 @@ export class Sender {
       topic.partitionData.push({ index: batch.partition, records });
       batch.onWire = true;
       this.#accumulator.queueOf(batch).onWire++;
-      this.#onWire.add(batch);
       sent.push(batch);
     }
     if (sent.length === 0) return;
@@ -282,7 +280,7 @@ export class Sender {
         .finally(() => this.wake());
     } else {
       connection.request(produceApi, body, { version, timeoutMs: requestTimeoutMs })
-        .then((answer) => this.#answered(connection, sent, answer, (name) => idOf(name)))
+        .then((answer) => this.#answered(connection, sent, answer, idOf))
         .catch((cause) => this.#lost(sent, asKafkaError(cause)))
         .finally(() => this.wake());
     }
@@ -390,38 +388,29 @@ export class Sender {
     });
     if (known.refreshMetadata) this.#deps.cluster.requestUpdate();
     batch.maybeStored = batch.maybeStored || MAYBE_STORED.has(known.name);
-    const retriable = this.#deps.identity !== undefined && (errorCode === OUT_OF_ORDER_SEQUENCE_NUMBER ||
-        errorCode === UNKNOWN_PRODUCER_ID)
-      ? this.#mayRetrySequence(queue, batch, answer)
-      : known.retriable;
-    this.#retryOrFail(batch, error, retriable, answer);
+    const isOutOfSequence = this.#deps.identity !== undefined &&
+      (errorCode === OUT_OF_ORDER_SEQUENCE_NUMBER || errorCode === UNKNOWN_PRODUCER_ID);
+    if (isOutOfSequence && this.#needsEpoch(queue, batch, answer)) {
+      queue.wantsEpoch = true;
+      this.#accumulator.unsettled.add(queue);
+    }
+    this.#retryOrFail(batch, error, isOutOfSequence || known.retriable, answer);
   }
 
-  /** Whether a batch that the broker found out of sequence may go again (producer.md §7.4, Kafka's TransactionManager.canRetry). */
-  #mayRetrySequence(
-    queue: PartitionQueue,
-    batch: ProducerBatch,
-    { errorCode, logStartOffset }: PartitionAnswer,
-  ): boolean {
-    if (errorCode === UNKNOWN_PRODUCER_ID) {
-      if (logStartOffset !== -1 && !batch.renumbered) {
-        queue.wantsEpoch = true;
-        this.#accumulator.unsettled.add(queue);
-      }
-      return true;
-    }
-    const isOldest = queue.inFlight[0] === batch;
-    // Behind a batch that failed: it goes again once that one is through. With none before it, only a new epoch helps.
-    if (isOldest || queue.unresolvedSequence === batch.baseSequence) queue.wantsEpoch = true;
-    if (queue.wantsEpoch) this.#accumulator.unsettled.add(queue);
-    return true;
+  /** Whether a batch that the broker found out of sequence can only go on in a new epoch; else it goes again as it is. */
+  #needsEpoch(queue: PartitionQueue, batch: ProducerBatch, { errorCode, logStartOffset }: PartitionAnswer): boolean {
+    if (errorCode === UNKNOWN_PRODUCER_ID) return logStartOffset !== -1 && !batch.renumbered;
+    // Behind a batch that failed it goes again once that one is through. With none before it nothing will change.
+    return queue.inFlight[0] === batch || queue.unresolvedSequence === batch.baseSequence;
   }
 
   #retryOrFail(batch: ProducerBatch, error: KafkaError, retriable: boolean, answer?: PartitionAnswer): void {
+    // Failed before, by its delivery time-out: what the broker says now changes nothing for the records.
+    if (batch.settled) return;
     const { clock, metrics, options, random, retryBackoff, tags } = this.#deps;
     const now = clock.now();
     const late = now - batch.createdAt >= options.deliveryTimeoutMs;
-    if (!batch.settled && retriable && !late && batch.attempts < options.retries && options.acks !== 0) {
+    if (retriable && !late && batch.attempts < options.retries && options.acks !== 0) {
       const wait = batch.retryAt === -1 ? 0 : backoffMs(retryBackoff, batch.attempts + 1, random);
       batch.attempts++;
       batch.retryAt = now + wait;
@@ -491,7 +480,6 @@ export class Sender {
     if (batch.onWire) {
       batch.onWire = false;
       queue.onWire--;
-      this.#onWire.delete(batch);
     }
     // Settled while its request was under way: only the memory was still in use.
     if (batch.settled) this.#accumulator.release(batch);

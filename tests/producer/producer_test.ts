@@ -227,6 +227,36 @@ describe("Producer", () => {
     await run(producer.close());
   });
 
+  test("scenario 25: a topic that is sent to is never forgotten, and is asked for no more often than its age says", async () => {
+    const ages = { metadataMaxAgeMs: 10_000, metadataMaxIdleMs: 5000 };
+    const { producer, broker, clock, run } = await stage({}, {}, ages);
+    for (let i = 0; i < 60; i++) {
+      await run(producer.send({ topic: "t", value: `${i}` }));
+      await clock.advance(1000);
+    }
+    assert.equal(broker.values("t").length, 60);
+    // Once at first, then every 10 of about 60 seconds; were it forgotten, each time once more.
+    const asked = broker.requests.filter((api) => api === "Metadata").length;
+    assert.ok(asked >= 6 && asked <= 8, `${asked}`);
+    await run(producer.close());
+  });
+
+  test("scenario 15: a batch that expired with its fate unknown does not stop those after it", async () => {
+    const verdict = (api: string, nth: number) =>
+      api === "Produce" && nth <= 2 ? "silence" as const : "answer" as const;
+    const { producer, broker, run } = await stage({ verdict }, { deliveryTimeoutMs: 2005 }, { requestTimeoutMs: 2000 });
+    const error: KafkaError = await run(
+      producer.send({ topic: "t", value: "a" }).then(
+        () => assert.fail("it was acknowledged"),
+        (cause: KafkaError) => cause,
+      ),
+    );
+    assert.equal(error.outcome, "unknown");
+    await run(Promise.all(range(5).map((i) => producer.send({ topic: "t", value: `${i}` }))));
+    assert.deepEqual(broker.values("t"), ["a", ...range(5).map(String)]);
+    await run(producer.close());
+  });
+
   test("records that wait for metadata keep their order, and flush covers them", async () => {
     const { producer, broker, run } = await stage({}, { lingerMs: 10_000 });
     const sends = range(10).map((i) => producer.send({ topic: "t", value: `${i}` }));
