@@ -143,8 +143,9 @@ export class Cluster {
     return this.#topicErrors.get(name);
   }
 
-  /** The leader of a partition if one is known. */
+  /** The leader of a partition if one is known. Whoever asks uses the topic, so that it is not forgotten. */
   leader(topic: string, partition: number): Leader | undefined {
+    this.#use(topic);
     const known = this.#metadata.topics.get(topic)?.partitions[partition];
     const node = known === undefined ? undefined : this.#nodes.get(known.leader);
     return node === undefined ? undefined : { node, epoch: known!.leaderEpoch };
@@ -222,15 +223,7 @@ export class Cluster {
     options: WaitOptions & { readonly node?: BrokerNode; readonly check?: (answer: Res) => void },
   ): Promise<Res> {
     const { client } = this.#options;
-    return retry({
-      initialMs: client.retryBackoffMs,
-      maxMs: client.retryBackoffMaxMs,
-      timeoutMs: options.timeoutMs,
-      clock: client.clock,
-      random: client.random,
-      signal: options.signal,
-      what: api.name,
-    }, async (left) => {
+    return this.retry(api.name, options, async (left) => {
       const timeoutMs = Math.min(left, client.requestTimeoutMs);
       const answer = options.node === undefined
         ? await this.#ask(api, body, { timeoutMs })
@@ -238,6 +231,16 @@ export class Cluster {
       options.check?.(answer);
       return answer;
     });
+  }
+
+  /**
+   * Runs `attempt`, which is given the milliseconds left, until it succeeds, with the client's back-off between attempts.
+   *
+   * @throws TimeoutError with the last failure as its cause; any error that is not retriable.
+   */
+  retry<T>(what: string, wait: WaitOptions, attempt: (left: number) => Promise<T>): Promise<T> {
+    const { clock, random, retryBackoffMs: initialMs, retryBackoffMaxMs: maxMs } = this.#options.client;
+    return retry({ initialMs, maxMs, clock, random, timeoutMs: wait.timeoutMs, signal: wait.signal, what }, attempt);
   }
 
   /** Ends every connection; what waits is rejected with a ClosedError. Safe to repeat. */
