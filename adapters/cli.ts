@@ -5,7 +5,7 @@
  * @module
  */
 
-import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
+import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { basename, dirname, join, resolve } from "node:path";
 import process from "node:process";
@@ -53,8 +53,6 @@ function processIo(signal: AbortSignal, readerGone: () => void): CommandIo {
       const absolute = resolve(path);
       return await nodeStorage(dirname(absolute), { readOnly: true }).folder(basename(absolute));
     },
-    folders: (path) =>
-      Promise.resolve(readdirSync(path, { withFileTypes: true }).filter((e) => e.isDirectory()).map((e) => e.name)),
     // deno-lint-ignore require-await -- a promise, so that a failure is one too
     temporaryFolder: async () => {
       const path = mkdtempSync(join(tmpdir(), "anykafka-"));

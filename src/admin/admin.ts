@@ -11,7 +11,6 @@ import { Cluster } from "../client/cluster.ts";
 import { type IsolationLevel, type ListedOffset, listOffsets, OFFSET_TIMESTAMPS } from "../client/list_offsets.ts";
 import { BrokerError, ClosedError, ConfigError } from "../core/kafka_error.ts";
 import type { Resolved } from "../core/option_table.ts";
-import { retry } from "../core/retry.ts";
 import type { ClientApi, Input } from "../protocol/api.ts";
 import { brokerError } from "../protocol/broker_error.ts";
 import { createTopicsApi } from "../protocol/create_topics.ts";
@@ -322,15 +321,7 @@ export class Admin {
     const client = this.#client;
     const signal = this.#signal(options);
     let node: BrokerNode | undefined;
-    return await retry({
-      initialMs: client.retryBackoffMs,
-      maxMs: client.retryBackoffMaxMs,
-      timeoutMs: this.#timeout(options),
-      clock: client.clock,
-      random: client.random,
-      signal,
-      what: api.name,
-    }, async (left) => {
+    return await this.#cluster.retry(api.name, { timeoutMs: this.#timeout(options), signal }, async (left) => {
       const timeoutMs = Math.ceil(Math.min(left, client.requestTimeoutMs));
       const answer = node === undefined
         ? await this.#cluster.request(api, body, { timeoutMs, signal })

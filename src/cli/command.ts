@@ -59,8 +59,6 @@ export interface CommandIo {
   startBroker(options: StartBrokerOptions): Promise<StartedBroker>;
   /** Opens a folder for reading alone. */
   openFolder(path: string): Promise<Storage>;
-  /** Names of the folders in a folder. */
-  folders(path: string): Promise<string[]>;
   /** Makes a folder that is removed by `remove`. */
   temporaryFolder(): Promise<{ readonly path: string; remove(): Promise<void> }>;
   /** Reads a text file. */

@@ -7,7 +7,6 @@
 
 import { isRetriable, KafkaError } from "../core/kafka_error.ts";
 import type { Resolved } from "../core/option_table.ts";
-import { retry } from "../core/retry.ts";
 import { brokerError } from "../protocol/broker_error.ts";
 import { listOffsetsApi } from "../protocol/list_offsets.ts";
 import type { BrokerNode } from "./broker_node.ts";
@@ -62,15 +61,7 @@ export async function listOffsets(
 ): Promise<ListedOffset[]> {
   const answers: ListedOffset[] = new Array(queries.length);
   let pending = queries.map((query, index) => ({ query, index }));
-  await retry({
-    initialMs: client.retryBackoffMs,
-    maxMs: client.retryBackoffMaxMs,
-    timeoutMs: options.timeoutMs,
-    clock: client.clock,
-    random: client.random,
-    signal: options.signal,
-    what: "ListOffsets",
-  }, async (left) => {
+  await cluster.retry("ListOffsets", options, async (left) => {
     const failures: KafkaError[] = [];
     const requests = byLeader(cluster, pending, failures);
     await Promise.all(requests.map(async ({ node, items }) => {

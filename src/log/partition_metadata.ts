@@ -5,13 +5,12 @@
  * @module
  */
 
+import { ZERO_UUID } from "../protocol/api.ts";
 import { malformedFile, quote, readTextFile, writeTextFile } from "./checkpoint_lines.ts";
 import type { Storage } from "./storage.ts";
 
 /** Name of the file. */
 const FILE = "partition.metadata";
-/** The id that stands for none. */
-const ZERO_ID = "AAAAAAAAAAAAAAAAAAAAAA";
 
 /**
  * Reads the topic id, 22 characters of base64url; undefined when there is no file.
@@ -26,7 +25,7 @@ export async function readPartitionMetadata(storage: Storage): Promise<string | 
     throw malformedFile(FILE, `line 1 is ${quote(version)}, where "version: 0" is due`);
   }
   const topicId = /^topic_id:\s*([A-Za-z0-9_-]{22})\s*$/.exec(id ?? "")?.[1];
-  if (topicId === undefined || topicId === ZERO_ID) {
+  if (topicId === undefined || topicId === ZERO_UUID) {
     throw malformedFile(FILE, `line 2 is ${quote(id)}, where a topic_id is due`);
   }
   return topicId;

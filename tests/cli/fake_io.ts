@@ -71,7 +71,6 @@ export class FakeWorld {
         if (tree !== undefined) return tree.folder(path.slice(at + 1));
         return Promise.reject(new StorageError(`${path}: there is no such folder`, { code: "ENOENT", file: path }));
       },
-      folders: (path) => this.folders.get(path)?.folders() ?? Promise.resolve([]),
       temporaryFolder: () => {
         this.temporaryFolders++;
         return Promise.resolve({
