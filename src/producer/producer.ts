@@ -36,7 +36,8 @@ export interface CloseOptions {
 type Pending = PendingRecord | { readonly reached: () => void };
 
 interface PendingRecord {
-  readonly record: ProducerRecord;
+  /** The partition the record asks for, if it does. */
+  readonly partition: number | undefined;
   readonly prepared: PreparedRecord;
   readonly deadline: number;
 }
@@ -200,13 +201,13 @@ export class Producer {
       const topic = this.#topicState(record.topic);
       // The line must be empty, or this record would overtake those that wait in it.
       if (this.#sender !== undefined && topic.pending.size === 0 && topic.metadata !== undefined) {
-        const partition = this.#partition(record, topic.metadata);
+        const partition = this.#partition(record.partition, prepared.key, topic.metadata);
         if (partition < topic.metadata.partitions.length) {
           if (this.#accumulator.append(topic.metadata, partition, prepared) === 0) return;
         }
       }
       this.#enqueue(topic, {
-        record,
+        partition: record.partition,
         prepared: detached(prepared),
         deadline: this.#clock.now() + this.#options.maxBlockMs,
       });
@@ -257,9 +258,8 @@ export class Producer {
   }
 
   /** The partition the record asks for or its key decides; −1 leaves it to the sticky choice. */
-  #partition(record: ProducerRecord, { partitions }: TopicMetadata): number {
-    if (record.partition !== undefined) return record.partition;
-    const key = record.key ?? null;
+  #partition(wanted: number | undefined, key: Payload | null, { partitions }: TopicMetadata): number {
+    if (wanted !== undefined) return wanted;
     if (key === null || this.#options.partitionerIgnoreKeys) return -1;
     return (this.#hash(key) & 0x7fffffff) % partitions.length;
   }
@@ -321,14 +321,17 @@ export class Producer {
     topic.working = false;
   }
 
-  async #appendWhenPossible(topic: TopicState, { record, prepared, deadline }: PendingRecord): Promise<void> {
+  async #appendWhenPossible(
+    topic: TopicState,
+    { partition: wanted, prepared, deadline }: PendingRecord,
+  ): Promise<void> {
     const left = () => Math.max(0, deadline - this.#clock.now());
     topic.metadata ??= this.#cluster.topic(topic.name) ??
       await this.#cluster.waitForTopic(topic.name, { timeoutMs: left() });
-    let partition = this.#partition(record, topic.metadata);
+    let partition = this.#partition(wanted, prepared.key, topic.metadata);
     if (partition >= topic.metadata.partitions.length) {
       topic.metadata = await this.#cluster.waitForTopic(topic.name, { timeoutMs: left() }, partition);
-      partition = this.#partition(record, topic.metadata);
+      partition = this.#partition(wanted, prepared.key, topic.metadata);
     }
     let buffer: Uint8Array | undefined;
     for (;;) {

@@ -110,6 +110,17 @@ describe("Producer", () => {
     await run(producer.close());
   });
 
+  test("a record that waits for metadata goes where its key said when it was sent", async () => {
+    const { producer, run } = await stage({ topics: { t: 7 } });
+    const key = new TextEncoder().encode("user-42");
+    const record = { topic: "t", key, value: "v", partition: undefined as number | undefined };
+    const sent = producer.send(record);
+    key.fill(0);
+    record.partition = 6;
+    assert.equal((await run(sent)).partition, 1459644460 % 7);
+    await run(producer.close());
+  });
+
   test("scenario 12: after one retriable error, five batches in flight arrive in their first order", async () => {
     const verdict = (api: string, nth: number) => api === "Produce" && nth === 1 ? { error: 6 } : "answer" as const;
     const { producer, broker, run } = await stage({ verdict }, oneRecordBatches);
