@@ -101,8 +101,9 @@ export class Accumulator {
     const before = batch === undefined ? 0 : batch.builder.size;
     if (batch === undefined || !this.#add(batch, record)) {
       if (batch !== undefined) this.#close(queue);
-      const memory = buffer ?? this.#options.pool.tryTake(Math.max(this.#options.bufferSize, record.bound));
-      if (memory === undefined) return Math.max(this.#options.bufferSize, record.bound);
+      const size = Math.max(this.#options.bufferSize, record.bound);
+      const memory = buffer ?? this.#options.pool.tryTake(size);
+      if (memory === undefined) return size;
       batch = this.#open(queue, memory);
       this.#add(batch, record);
       if (sticky) queues.sticky.appended(topic, batch.builder.size, batch.builder.isFull);

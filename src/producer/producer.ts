@@ -76,7 +76,7 @@ export class Producer {
   };
   readonly #keyScratch = new Uint8Array(256);
   #sender: Sender | undefined;
-  #startup: Promise<void> | undefined;
+  readonly #startup: Promise<void>;
   #startupError: KafkaError | undefined;
   #closing: Promise<void> | undefined;
   #closed = false;
