@@ -1,6 +1,9 @@
 /**
  * A broker in this process, for tests and demos: it speaks Kafka's protocol over whatever it is told to listen on, and
- * stores real Kafka partition directories. It is one node and never more; what it does not have it does not announce.
+ * stores real Kafka partition directories. What it does not have it does not announce.
+ *
+ * It may show several nodes, so that a test can move leaders and stop nodes; they share one log directory, nothing is
+ * replicated. {@linkcode EmbeddedBroker.script} makes things go wrong.
  *
  * @module
  */
@@ -21,12 +24,17 @@ import {
 import { MemoryStorage } from "../log/memory_storage.ts";
 import type { StorageTree } from "../log/storage.ts";
 import type { Listen, Listener, Transport } from "../transport/transport.ts";
-import { serveConnection } from "./serve_connection.ts";
+import { BrokerEndpoint } from "./broker_endpoint.ts";
+import { type BrokerFault, BrokerScript } from "./broker_script.ts";
 import type { BrokerState } from "./broker_state.ts";
 import { handlerTable } from "./handler_table.ts";
+import { NO_LEADER } from "./partition.ts";
+import { refusal } from "./refusal.ts";
+import { serveConnection } from "./serve_connection.ts";
 import { parseTopicConfig } from "./topic_config.ts";
 import { TopicRegistry } from "./topic_registry.ts";
 
+export type { BrokerFault, BrokerRequest, RequestPlace } from "./broker_script.ts";
 export type { Codec, Codecs } from "../compression/codec.ts";
 export type { Clock, Logger, Random };
 export type { Storage, StorageTree, StoredFile } from "../log/storage.ts";
@@ -40,8 +48,10 @@ export interface EmbeddedBrokerOptions {
   readonly storage?: StorageTree;
   /** Address to listen on and to tell clients. Default `"127.0.0.1"`. */
   readonly host?: string;
-  /** Port to listen on; 0, the default, for a free one. */
+  /** Port to listen on; 0, the default, for a free one. Further nodes take the ports behind it. */
   readonly port?: number;
+  /** Nodes to show, numbered from 1. Default 1. */
+  readonly nodes?: number;
   /** Topics to make if they are not there, with their partitions. */
   readonly topics?: Readonly<Record<string, number>>;
   /** Whether a topic that a client asks for is made. Default true. Kafka: `auto.create.topics.enable`. */
@@ -64,29 +74,20 @@ export interface EmbeddedBrokerOptions {
   readonly logger?: Logger;
 }
 
-const NODE_ID = 1;
+const MIB = 1024 * 1024;
+const FIRST_NODE = 1;
 
 /** A broker in this process. */
 export class EmbeddedBroker {
   readonly #state: BrokerState;
   readonly #storage: StorageTree;
-  readonly #listener: Listener;
-  readonly #stopping: AbortController;
-  readonly #connections: Set<Promise<void>>;
+  readonly #nodes: readonly BrokerEndpoint[];
   #closing: Promise<void> | undefined;
 
-  private constructor(
-    state: BrokerState,
-    storage: StorageTree,
-    listener: Listener,
-    stopping: AbortController,
-    connections: Set<Promise<void>>,
-  ) {
+  private constructor(state: BrokerState, storage: StorageTree, nodes: readonly BrokerEndpoint[]) {
     this.#state = state;
     this.#storage = storage;
-    this.#listener = listener;
-    this.#stopping = stopping;
-    this.#connections = connections;
+    this.#nodes = nodes;
   }
 
   /**
@@ -95,32 +96,43 @@ export class EmbeddedBroker {
    * @throws ConnectionError when the port is taken; StorageError.
    */
   static async start(options: EmbeddedBrokerOptions): Promise<EmbeddedBroker> {
-    const { clock = systemClock, host = "127.0.0.1", random = Math.random } = options;
+    const { clock = systemClock, host = "127.0.0.1", maxRequestSize = 100 * MIB, port = 0, random = Math.random } =
+      options;
     const storage = options.storage ?? new MemoryStorage();
     const crc32c = await loadCrc32c();
     const { clusterId, cleanShutdown } = await claimDirectory(storage, random);
+    const handlers = handlerTable();
+    const nodes = Array.from({ length: options.nodes ?? 1 }, (_, index) =>
+      new BrokerEndpoint({
+        id: FIRST_NODE + index,
+        host,
+        port: port === 0 ? 0 : port + index,
+        listen: options.listen,
+        serve: (transport, signal) =>
+          serveConnection(transport, { broker, nodeId: FIRST_NODE + index, handlers, maxRequestSize }, signal),
+      }));
+    const running = () => nodes.filter(({ isRunning }) => isRunning);
     const topics = await TopicRegistry.open({
       storage,
       cleanShutdown,
-      segmentBytes: options.segmentBytes ?? 1024 * 1024 * 1024,
+      segmentBytes: options.segmentBytes ?? 1024 * MIB,
       indexIntervalBytes: options.indexIntervalBytes ?? 4096,
       clock,
       random,
       crc32c,
+      // Topics are opened before the nodes start, which need them.
+      runningNodes: () => (running().length === 0 ? nodes : running()).map(({ id }) => id),
     });
-    const stopping = new AbortController();
-    const connections = new Set<Promise<void>>();
-    const handlers = handlerTable();
     let nextProducerId = clock.wallTime();
-    let listener: Listener | undefined;
-    const state: BrokerState = {
-      nodeId: NODE_ID,
+    // The address that means "every interface" is none that a client could connect to.
+    const toldHost = host === "0.0.0.0" || host === "::" ? "localhost" : host;
+    const broker: BrokerState = {
       clusterId,
-      // The address that means "every interface" is none that a client could connect to.
-      host: host === "0.0.0.0" || host === "::" ? "localhost" : host,
-      get port() {
-        return listener?.port ?? -1;
+      get nodes() {
+        return running().map(({ id, port }) => ({ id, host: toldHost, port }));
       },
+      nodeIds: nodes.map(({ id }) => id),
+      script: new BrokerScript(),
       topics,
       autoCreateTopics: options.autoCreateTopics ?? true,
       defaultPartitions: options.defaultPartitions ?? 1,
@@ -131,38 +143,96 @@ export class EmbeddedBroker {
       // Begins at the time, so that an id is not given twice over restarts of one log directory.
       nextProducerId: () => nextProducerId++,
     };
-    const accept = (transport: Transport) => {
-      const maxRequestSize = options.maxRequestSize ?? 100 * 1024 * 1024;
-      const served = serveConnection(transport, state, handlers, maxRequestSize, stopping.signal)
-        .finally(() => connections.delete(served));
-      connections.add(served);
-    };
     try {
       for (const [name, partitions] of Object.entries(options.topics ?? {})) {
         if (topics.get(name) === undefined) await topics.create(name, partitions);
       }
-      listener = await options.listen(host, options.port ?? 0, accept);
+      for (const node of nodes) await node.start();
     } catch (error) {
+      for (const node of nodes) await node.stop();
       await topics.close();
       throw error;
     }
-    return new EmbeddedBroker(state, storage, listener, stopping, connections);
+    return new EmbeddedBroker(broker, storage, nodes);
   }
 
-  /** The port it listens on. */
+  /** The port that the first node listens on. */
   get port(): number {
-    return this.#listener.port;
+    return this.#nodes[0]!.port;
   }
 
-  /** `host:port`, for a client. */
+  /** `host:port` of each node that runs, for a client. */
   get bootstrapServers(): string {
-    const { host } = this.#state;
-    return `${host.includes(":") ? `[${host}]` : host}:${this.port}`;
+    return this.#state.nodes
+      .map(({ host, port }) => `${host.includes(":") ? `[${host}]` : host}:${port}`)
+      .join(",");
   }
 
   /** The names of its topics. */
   get topics(): string[] {
     return [...this.#state.topics].map((topic) => topic.name);
+  }
+
+  /**
+   * Makes things go wrong: each fault strikes the requests that it fits, counted from now on. More may be added at any time.
+   *
+   * ```ts ignore
+   * broker.script({ api: "Produce", nth: 3, when: "after", disconnect: true });
+   * broker.script({ api: "Produce", topic: "orders", partition: 0, times: 2, error: "NOT_ENOUGH_REPLICAS" });
+   * ```
+   */
+  script(...faults: BrokerFault[]): void {
+    this.#state.script.add(faults);
+  }
+
+  /** Lets everything go well again. */
+  clearScript(): void {
+    this.#state.script.clear();
+  }
+
+  /** Node that leads a partition; −1 for none, or when there is no such partition. */
+  leaderOf(topic: string, partition: number): number {
+    return this.#state.topics.get(topic)?.partitions[partition]?.leader ?? NO_LEADER;
+  }
+
+  /**
+   * Gives a partition to another node, or with −1 to none.
+   *
+   * @throws BrokerError UNKNOWN_TOPIC_OR_PARTITION; RangeError for a node that there is not.
+   */
+  moveLeader(topic: string, partition: number, node: number): void {
+    const found = this.#state.topics.get(topic)?.partitions[partition];
+    if (found === undefined) throw refusal("UNKNOWN_TOPIC_OR_PARTITION", `there is no ${topic}-${partition}`);
+    if (node !== NO_LEADER) this.#node(node);
+    found.moveTo(node);
+  }
+
+  /**
+   * Ends a node's connections, and lets it listen no more. What it led goes to the nodes that run, or to none.
+   *
+   * @throws RangeError for a node that there is not.
+   */
+  async stopNode(node: number): Promise<void> {
+    const stopping = this.#node(node).stop();
+    const left = this.#state.nodes;
+    for (const topic of this.#state.topics) {
+      topic.partitions.forEach((partition, index) => {
+        if (partition.leader === node) partition.moveTo(left[index % left.length]?.id ?? NO_LEADER);
+      });
+    }
+    await stopping;
+  }
+
+  /**
+   * Starts a node again, at its old port. It leads what has no leader.
+   *
+   * @throws RangeError for a node that there is not; ConnectionError when the port is taken.
+   */
+  async startNode(node: number): Promise<void> {
+    await this.#node(node).start();
+    for (const { partitions } of this.#state.topics) {
+      for (const partition of partitions) if (partition.leader === NO_LEADER) partition.moveTo(node);
+    }
   }
 
   /**
@@ -179,6 +249,20 @@ export class EmbeddedBroker {
     await this.#state.topics.create(name, partitions, parseTopicConfig(name, new Map(Object.entries(configs))));
   }
 
+  /**
+   * Gives a topic more partitions, `count` in all.
+   *
+   * @throws BrokerError UNKNOWN_TOPIC_OR_PARTITION, INVALID_PARTITIONS; StorageError.
+   */
+  async createPartitions(topic: string, count: number): Promise<void> {
+    await this.#state.topics.grow(topic, count);
+  }
+
+  /** Deletes a topic and its files; absent is fine. */
+  async deleteTopic(name: string): Promise<void> {
+    await this.#state.topics.delete(name);
+  }
+
   /** Ends connections and logs; the log directory is complete after. Safe to repeat. */
   close(): Promise<void> {
     this.#closing ??= this.#close();
@@ -190,10 +274,14 @@ export class EmbeddedBroker {
     return this.close();
   }
 
+  #node(id: number): BrokerEndpoint {
+    const node = this.#nodes.find((node) => node.id === id);
+    if (node === undefined) throw new RangeError(`there is no node ${id}: the broker has ${this.#nodes.length}`);
+    return node;
+  }
+
   async #close(): Promise<void> {
-    this.#stopping.abort();
-    await this.#listener.close();
-    await Promise.all(this.#connections);
+    await Promise.all(this.#nodes.map((node) => node.stop()));
     const entries = [...this.#state.topics].flatMap(({ name, partitions }) =>
       partitions.map(({ log }, partition) => ({ topic: name, partition, offset: log.logEndOffset }))
     );
@@ -217,7 +305,7 @@ async function claimDirectory(storage: StorageTree, random: Random): Promise<Cla
   const known = await readMetaProperties(storage);
   if (known !== undefined) return { clusterId: known.clusterId, cleanShutdown: await takeCleanShutdown(storage) };
   const id = () => new Reader(Uint8Array.from({ length: 16 }, () => Math.floor(random() * 256))).uuid();
-  const meta = { clusterId: id(), nodeId: NODE_ID, directoryId: id() };
+  const meta = { clusterId: id(), nodeId: FIRST_NODE, directoryId: id() };
   // The first file makes the folder.
   await writeMetaProperties(storage, meta);
   return { clusterId: meta.clusterId, cleanShutdown: false };

@@ -12,8 +12,8 @@ import { ProducerSequences } from "./producer_sequences.ts";
 import { refusal } from "./refusal.ts";
 import type { TopicConfig } from "./topic_config.ts";
 
-/** The broker is the first and only leader of everything. */
-const LEADER_EPOCH = 0;
+/** The leader of a partition that has none. */
+export const NO_LEADER = -1;
 
 /** Where a batch was stored. */
 export interface Appended {
@@ -33,28 +33,64 @@ export class Partition {
   readonly #producers = new ProducerSequences();
   readonly #waiting = new Set<() => void>();
   #appending: Promise<unknown> = Promise.resolve();
+  #leader: number;
+  #leaderEpoch: number;
 
-  /** A partition over an open log. */
-  constructor(log: Log, config: TopicConfig, clock: Clock, crc32c: Crc32c) {
+  /** A partition over an open log, led by the node `leader`. */
+  constructor(log: Log, leader: number, config: TopicConfig, clock: Clock, crc32c: Crc32c) {
     this.log = log;
+    this.#leader = leader;
+    this.#leaderEpoch = log.leaderEpochs.at(-1)?.epoch ?? 0;
     this.#config = config;
     this.#clock = clock;
     this.#crc32c = crc32c;
   }
 
+  /** Node that leads it; {@linkcode NO_LEADER} for none. */
+  get leader(): number {
+    return this.#leader;
+  }
+
+  /** Number of its leaders so far, from 0. */
+  get leaderEpoch(): number {
+    return this.#leaderEpoch;
+  }
+
+  /** Gives it to another node, or to none. Who waits at the old one is let go. */
+  moveTo(leader: number): void {
+    if (leader === this.#leader) return;
+    this.#leader = leader;
+    this.#leaderEpoch++;
+    this.#wake();
+  }
+
   /**
-   * Appends a validated batch. Its bytes are stamped in place.
+   * Throws unless `nodeId` leads it, and the client's idea of the leader's epoch, −1 for none, is this one.
    *
-   * @throws BrokerError for a batch out of its producer's sequence; StorageError.
+   * @throws BrokerError NOT_LEADER_OR_FOLLOWER, FENCED_LEADER_EPOCH, UNKNOWN_LEADER_EPOCH
    */
-  append(batch: RecordBatch): Promise<Appended> {
-    // The check and the append belong together, so that two requests cannot both be the next in sequence.
-    const append = this.#appending.then(() => this.#append(batch));
+  checkLeader(nodeId: number, epoch = -1): void {
+    if (nodeId !== this.#leader) {
+      throw refusal("NOT_LEADER_OR_FOLLOWER", `node ${nodeId} was asked, the leader is ${this.#leader}`);
+    }
+    if (epoch < 0 || epoch === this.#leaderEpoch) return;
+    const code = epoch < this.#leaderEpoch ? "FENCED_LEADER_EPOCH" : "UNKNOWN_LEADER_EPOCH";
+    throw refusal(code, `leader epoch ${epoch} was named, this is ${this.#leaderEpoch}`);
+  }
+
+  /**
+   * Appends a validated batch that was sent to `nodeId`. Its bytes are stamped in place.
+   *
+   * @throws BrokerError for a batch sent to another node than the leader, or out of its producer's sequence; StorageError.
+   */
+  append(batch: RecordBatch, nodeId: number): Promise<Appended> {
+    // The checks and the append belong together, so that two requests cannot both be the next in sequence.
+    const append = this.#appending.then(() => this.#append(batch, nodeId));
     this.#appending = append.catch(() => {});
     return append;
   }
 
-  /** Calls `run` at the next append, or when the partition closes; the answer takes it back. */
+  /** Calls `run` at the next append, or when the partition moves or closes; the answer takes it back. */
   onAppend(run: () => void): () => void {
     this.#waiting.add(run);
     return () => this.#waiting.delete(run);
@@ -67,14 +103,15 @@ export class Partition {
     await this.log.close();
   }
 
-  async #append(batch: RecordBatch): Promise<Appended> {
+  async #append(batch: RecordBatch, nodeId: number): Promise<Appended> {
+    this.checkLeader(nodeId);
     const verdict = this.#producers.check(batch);
     if (verdict.kind === "refuse") throw refusal(verdict.error, verdict.message);
     if (verdict.kind === "duplicate") return { baseOffset: verdict.baseOffset, logAppendTime: verdict.timestamp };
     const logAppendTime = this.#config.timestampType === "LogAppendTime" ? this.#clock.wallTime() : -1;
     const { bytes } = batch;
     if (logAppendTime >= 0) stampTime(bytes, logAppendTime, this.#crc32c);
-    const { baseOffset } = await this.log.append(bytes, LEADER_EPOCH);
+    const { baseOffset } = await this.log.append(bytes, this.#leaderEpoch);
     this.#producers.appended(new RecordBatch(bytes), baseOffset, logAppendTime);
     this.#wake();
     return { baseOffset, logAppendTime };

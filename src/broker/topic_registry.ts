@@ -12,7 +12,7 @@ import { Log } from "../log/log.ts";
 import { parsePartitionFolder, partitionFolder } from "../log/log_directory.ts";
 import { readPartitionMetadata } from "../log/partition_metadata.ts";
 import type { StorageTree } from "../log/storage.ts";
-import { Partition } from "./partition.ts";
+import { NO_LEADER, Partition } from "./partition.ts";
 import { refusal } from "./refusal.ts";
 import type { Topic } from "./topic.ts";
 import { DEFAULT_TOPIC_CONFIG, type TopicConfig } from "./topic_config.ts";
@@ -33,6 +33,8 @@ export interface TopicRegistryOptions {
   readonly random: Random;
   /** CRC-32C. */
   readonly crc32c: Crc32c;
+  /** Numbers of the nodes that run, which lead partitions in turn. */
+  readonly runningNodes: () => readonly number[];
 }
 
 const MAX_NAME_LENGTH = 249;
@@ -105,18 +107,41 @@ export class TopicRegistry implements Iterable<Topic> {
   }
 
   /**
-   * Makes a topic.
+   * Makes a topic; its partitions are led by `leaders`, or by the nodes in turn.
    *
    * @throws BrokerError as {@linkcode checkNew}; StorageError.
    */
-  async create(name: string, partitions: number, config: TopicConfig = DEFAULT_TOPIC_CONFIG): Promise<Topic> {
+  async create(
+    name: string,
+    partitions: number,
+    config: TopicConfig = DEFAULT_TOPIC_CONFIG,
+    leaders: readonly number[] = [],
+  ): Promise<Topic> {
     this.checkNew(name, partitions);
     this.#busy.add(name);
     try {
-      return await this.#make(name, partitions, config, this.#newId());
+      return await this.#make(name, partitions, config, this.#newId(), leaders);
     } finally {
       this.#busy.delete(name);
     }
+  }
+
+  /**
+   * Gives a topic more partitions, `count` in all.
+   *
+   * @throws BrokerError UNKNOWN_TOPIC_OR_PARTITION, INVALID_PARTITIONS; StorageError.
+   */
+  async grow(name: string, count: number): Promise<void> {
+    const topic = this.#topics.get(name);
+    if (topic === undefined) throw refusal("UNKNOWN_TOPIC_OR_PARTITION", `there is no topic ${name}`);
+    if (!Number.isInteger(count) || count <= topic.partitions.length || count > MAX_PARTITIONS) {
+      throw refusal(
+        "INVALID_PARTITIONS",
+        `topic ${name} has ${topic.partitions.length} partitions; ${count} were asked for`,
+      );
+    }
+    const added = await this.#open(topic, topic.partitions.length, count);
+    this.#topics.set(name, { ...topic, partitions: [...topic.partitions, ...added] });
   }
 
   /** Deletes a topic and its files. */
@@ -142,10 +167,30 @@ export class TopicRegistry implements Iterable<Topic> {
     }
   }
 
-  async #make(name: string, count: number, config: TopicConfig, id: string): Promise<Topic> {
+  async #make(
+    name: string,
+    count: number,
+    config: TopicConfig,
+    id: string,
+    leaders: readonly number[] = [],
+  ): Promise<Topic> {
+    const partitions = await this.#open({ name, id, config }, 0, count, leaders);
+    const topic: Topic = { name, id, config, partitions };
+    this.#topics.set(name, topic);
+    return topic;
+  }
+
+  /** Opens the partitions of a topic from the number `first` on, `count` being that of all. */
+  async #open(
+    { name, id, config }: Omit<Topic, "partitions">,
+    first: number,
+    count: number,
+    leaders: readonly number[] = [],
+  ): Promise<Partition[]> {
     const { clock, crc32c, indexIntervalBytes, segmentBytes, storage } = this.#options;
+    const nodes = this.#options.runningNodes();
     const partitions: Partition[] = [];
-    for (let partition = 0; partition < count; partition++) {
+    for (let partition = first; partition < count; partition++) {
       const log = await Log.open(await storage.folder(partitionFolder({ topic: name, partition })), {
         mode: "write",
         topic: name,
@@ -156,11 +201,10 @@ export class TopicRegistry implements Iterable<Topic> {
         indexIntervalBytes,
         crc32c,
       });
-      partitions.push(new Partition(log, config, clock, crc32c));
+      const leader = leaders[partition] ?? nodes[partition % nodes.length] ?? NO_LEADER;
+      partitions.push(new Partition(log, leader, config, clock, crc32c));
     }
-    const topic: Topic = { name, id, config, partitions };
-    this.#topics.set(name, topic);
-    return topic;
+    return partitions;
   }
 
   #newId(): string {

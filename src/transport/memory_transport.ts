@@ -5,6 +5,7 @@
  * @module
  */
 
+import { concatenate } from "../bytes/concatenate.ts";
 import { type Clock, systemClock } from "../core/clock.ts";
 import { ConnectionError } from "../core/kafka_error.ts";
 import { Queue } from "../core/queue.ts";
@@ -96,6 +97,7 @@ export class MemoryTransport implements Transport {
     if (this.#closed) return Promise.reject(closedError(this.#peer));
     if (this.#broken !== undefined) return Promise.reject(this.#broken);
     if (this.#writing !== undefined) return Promise.reject(overlapError("write"));
+    // A copy, since the parts are the caller's again as soon as the write resolves.
     const bytes = concatenate(parts);
     if (this.halfDead || bytes.length === 0) return Promise.resolve();
     const cut = this.#cut;
@@ -185,15 +187,4 @@ export class MemoryTransport implements Transport {
 /** Makes two transports, each of which reads what the other writes. */
 export function memoryTransports(options: MemoryTransportOptions = {}): [MemoryTransport, MemoryTransport] {
   return MemoryTransport.pair(options);
-}
-
-/** A copy, since the parts are the caller's again as soon as the write resolves. */
-function concatenate(parts: readonly Uint8Array[]): Uint8Array {
-  const bytes = new Uint8Array(parts.reduce((size, part) => size + part.length, 0));
-  let at = 0;
-  for (const part of parts) {
-    bytes.set(part, at);
-    at += part.length;
-  }
-  return bytes;
 }

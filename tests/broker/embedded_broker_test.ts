@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import { EmbeddedBroker, type EmbeddedBrokerOptions } from "../../src/broker/embedded_broker.ts";
+import { EmbeddedBroker } from "../../src/broker/embedded_broker.ts";
 import { crc32c } from "../../src/hash/crc32c.ts";
 import { Log } from "../../src/log/log.ts";
 import { MemoryStorage } from "../../src/log/memory_storage.ts";
@@ -10,16 +10,15 @@ import { createTopicsApi } from "../../src/protocol/create_topics.ts";
 import { deleteTopicsApi } from "../../src/protocol/delete_topics.ts";
 import { describeClusterApi } from "../../src/protocol/describe_cluster.ts";
 import { describeConfigsApi } from "../../src/protocol/describe_configs.ts";
-import { fetchApi, type FetchResponsePartitionData } from "../../src/protocol/fetch.ts";
+import { fetchApi } from "../../src/protocol/fetch.ts";
 import { initProducerIdApi } from "../../src/protocol/init_producer_id.ts";
 import { listOffsetsApi } from "../../src/protocol/list_offsets.ts";
 import { metadataApi } from "../../src/protocol/metadata.ts";
-import { produceApi, type ProduceResponsePartitionProduceResponse } from "../../src/protocol/produce.ts";
+import { produceApi } from "../../src/protocol/produce.ts";
 import { RecordBatch } from "../../src/records/record_batch.ts";
-import { RecordBatches } from "../../src/records/record_batches.ts";
 import { MemoryNetwork } from "../../src/transport/memory_network.ts";
 import { batchOf, valuesOf } from "../log/batch_of.ts";
-import { RawClient } from "./raw_client.ts";
+import { fetch, produce, valuesIn, withBroker } from "./broker_stage.ts";
 
 // Kafka's numbers, from its documentation.
 const OFFSET_OUT_OF_RANGE = 1;
@@ -35,67 +34,6 @@ const INVALID_CONFIG = 40;
 const OUT_OF_ORDER_SEQUENCE = 45;
 const INVALID_PRODUCER_EPOCH = 47;
 const INVALID_RECORD = 87;
-
-interface Stage {
-  readonly broker: EmbeddedBroker;
-  readonly network: MemoryNetwork;
-  readonly client: RawClient;
-  connect(): Promise<RawClient>;
-}
-
-/** Runs `act` with a broker in memory and a client, and closes both. */
-async function withBroker(
-  options: Partial<EmbeddedBrokerOptions>,
-  act: (stage: Stage) => Promise<void>,
-): Promise<void> {
-  const network = new MemoryNetwork();
-  const broker = await EmbeddedBroker.start({ listen: network.listen, ...options });
-  const clients: RawClient[] = [];
-  const connect = async () => {
-    const client = new RawClient(await network.connect("127.0.0.1", broker.port));
-    clients.push(client);
-    return client;
-  };
-  try {
-    await act({ broker, network, client: await connect(), connect });
-  } finally {
-    for (const { transport } of clients) transport.close();
-    await broker.close();
-  }
-}
-
-async function produce(
-  client: RawClient,
-  topic: string,
-  records: Uint8Array,
-  { acks = -1, partition = 0, version = 9 } = {},
-): Promise<ProduceResponsePartitionProduceResponse> {
-  const topicData = [{ name: topic, partitionData: [{ index: partition, records }] }];
-  const answer = await client.call(produceApi, { acks, timeoutMs: 1000, topicData }, version);
-  return answer.responses[0]!.partitionResponses[0]!;
-}
-
-async function fetch(
-  client: RawClient,
-  topic: string,
-  fetchOffset: number,
-  { maxBytes = 1 << 20, maxWaitMs = 0, minBytes = 1, version = 11 } = {},
-): Promise<FetchResponsePartitionData> {
-  const partitions = [{ partition: 0, fetchOffset, partitionMaxBytes: maxBytes }];
-  const answer = await client.call(
-    fetchApi,
-    { maxWaitMs, minBytes, maxBytes, topics: [{ topic, partitions }] },
-    version,
-  );
-  assert.equal(answer.sessionId, 0);
-  return answer.responses[0]!.partitions[0]!;
-}
-
-function valuesIn(records: Uint8Array | null): string[] {
-  return [...new RecordBatches(records ?? new Uint8Array(0))].flatMap((batch) =>
-    batch.records().map(({ value }) => new TextDecoder().decode(value!))
-  );
-}
 
 /** The batch with a producer's id, epoch and sequence in its header, by the positions of Kafka's format. */
 function sequenced(values: readonly string[], producerId: number, epoch: number, sequence: number): Uint8Array {

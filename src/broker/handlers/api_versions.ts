@@ -10,7 +10,9 @@ import { type Handler, handler } from "../handler.ts";
 
 /** Makes the handler that tells what stands in `handlers`. */
 export function apiVersionsHandler(handlers: ReadonlyMap<number, Handler>): Handler {
-  return handler(apiVersionsServerApi, () => ({ apiKeys: supportedApis(handlers) }));
+  return handler(apiVersionsServerApi, () => ({ apiKeys: supportedApis(handlers) }), {
+    failed: (errorCode) => ({ errorCode, apiKeys: supportedApis(handlers) }),
+  });
 }
 
 /** The APIs and versions told to clients, by number. */

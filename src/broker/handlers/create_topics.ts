@@ -1,6 +1,6 @@
 /**
- * CreateTopics (19), versions 2 to 7. One node, so the replication factor must be 1 or −1 and assignments must name this
- * node. Configs: see `topic_config.ts`; they hold until the broker closes.
+ * CreateTopics (19), versions 2 to 7. Every node has a replica of everything, whatever the replication factor
+ * (at most the number of nodes) or the assignments say; the first node assigned leads. Configs: see `topic_config.ts`; they hold until the broker closes.
  *
  * @module
  */
@@ -19,7 +19,9 @@ import { refusal } from "../refusal.ts";
 import { parseTopicConfig } from "../topic_config.ts";
 
 /** Answers CreateTopics. */
-export const createTopicsHandler: Handler = handler(createTopicsServerApi, createTopics);
+export const createTopicsHandler: Handler = handler(createTopicsServerApi, createTopics, {
+  places: ({ topics }) => topics.map(({ name }) => ({ topic: name })),
+});
 
 async function createTopics(
   request: CreateTopicsRequest,
@@ -28,7 +30,10 @@ async function createTopics(
   const topics: Input<CreateTopicsResponseCreatableTopicResult>[] = [];
   for (const wanted of request.topics) {
     try {
-      topics.push(await create(wanted, request.validateOnly, context));
+      context.obeyScript("before", { topic: wanted.name });
+      const created = await create(wanted, request.validateOnly, context);
+      context.obeyScript("after", { topic: wanted.name });
+      topics.push(created);
     } catch (error) {
       if (!(error instanceof BrokerError)) throw error;
       topics.push({ name: wanted.name, errorCode: error.errorCode, errorMessage: error.message, configs: [] });
@@ -42,30 +47,41 @@ async function create(
   validateOnly: boolean,
   { broker, version }: RequestContext,
 ): Promise<Input<CreateTopicsResponseCreatableTopicResult>> {
-  const { name, replicationFactor } = wanted;
-  const count = partitionCount(wanted, broker.nodeId, broker.defaultPartitions);
-  if (replicationFactor !== 1 && replicationFactor !== -1) {
-    throw refusal(
-      "INVALID_REPLICATION_FACTOR",
-      `topic ${name}: replication factor ${replicationFactor}, the embedded broker is one node`,
-    );
-  }
+  const { name } = wanted;
+  const leaders = assignedLeaders(wanted, broker.nodeIds);
+  const count = leaders?.length ?? (wanted.numPartitions === -1 ? broker.defaultPartitions : wanted.numPartitions);
+  const replicationFactor = replicationFactorOf(wanted, broker.nodeIds.length);
   const config = parseTopicConfig(name, new Map(wanted.configs.map(({ name, value }) => [name, value])));
   broker.topics.checkNew(name, count);
-  const created = validateOnly ? undefined : await broker.topics.create(name, count, config);
-  const detail = version < 5 ? {} : { numPartitions: count, replicationFactor: 1, configs: [] };
+  const created = validateOnly ? undefined : await broker.topics.create(name, count, config, leaders);
+  const detail = version < 5 ? {} : { numPartitions: count, replicationFactor, configs: [] };
   return { name, ...(version >= 7 && created !== undefined ? { topicId: created.id } : {}), ...detail };
 }
 
-function partitionCount(wanted: CreateTopicsRequestCreatableTopic, nodeId: number, fallback: number): number {
-  const { name, assignments, numPartitions } = wanted;
-  if (assignments.length === 0) return numPartitions === -1 ? fallback : numPartitions;
-  const indexes = new Set(assignments.map((assignment) => assignment.partitionIndex));
-  const here = assignments.every(({ brokerIds }) => brokerIds.length === 1 && brokerIds[0] === nodeId);
-  const consecutive = assignments.every((_, index) => indexes.has(index));
-  if (here && consecutive) return assignments.length;
+function replicationFactorOf({ name, replicationFactor }: CreateTopicsRequestCreatableTopic, nodes: number): number {
+  if (replicationFactor === -1) return nodes;
+  if (replicationFactor >= 1 && replicationFactor <= nodes) return replicationFactor;
+  throw refusal(
+    "INVALID_REPLICATION_FACTOR",
+    `topic ${name}: replication factor ${replicationFactor}, the embedded broker has ${nodes} node${
+      nodes === 1 ? "" : "s"
+    }`,
+  );
+}
+
+/** The first node that each partition is assigned to; undefined when the broker is to decide. */
+function assignedLeaders(
+  { name, assignments }: CreateTopicsRequestCreatableTopic,
+  nodeIds: readonly number[],
+): number[] | undefined {
+  if (assignments.length === 0) return undefined;
+  const leaders: number[] = [];
+  for (const { brokerIds, partitionIndex } of assignments) {
+    if (brokerIds.length > 0 && brokerIds.every((id) => nodeIds.includes(id))) leaders[partitionIndex] = brokerIds[0]!;
+  }
+  if (assignments.every((_, index) => leaders[index] !== undefined)) return leaders;
   throw refusal(
     "INVALID_REPLICA_ASSIGNMENT",
-    `topic ${name}: each partition from 0 on must be assigned to node ${nodeId} alone`,
+    `topic ${name}: each partition from 0 on must be assigned, to nodes among ${nodeIds.join(", ")}`,
   );
 }

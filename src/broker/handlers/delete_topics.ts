@@ -4,6 +4,7 @@
  * @module
  */
 
+import { BrokerError } from "../../core/kafka_error.ts";
 import type { Input } from "../../protocol/api.ts";
 import { ZERO_UUID } from "../../protocol/api.ts";
 import {
@@ -16,11 +17,14 @@ import { errorCodeOf } from "../error_code.ts";
 import { type Handler, handler, type RequestContext } from "../handler.ts";
 
 /** Answers DeleteTopics. */
-export const deleteTopicsHandler: Handler = handler(deleteTopicsServerApi, deleteTopics);
+export const deleteTopicsHandler: Handler = handler(deleteTopicsServerApi, deleteTopics, {
+  places: ({ topics, topicNames }) =>
+    [...topicNames, ...topics.map(({ name }) => name)].flatMap((topic) => topic === null ? [] : { topic }),
+});
 
 async function deleteTopics(
   request: DeleteTopicsRequest,
-  { broker, version }: RequestContext,
+  { broker, obeyScript, version }: RequestContext,
 ): Promise<Input<DeleteTopicsResponse>> {
   const wanted = version >= 6
     ? request.topics
@@ -33,8 +37,16 @@ async function deleteTopics(
       responses.push({ name, ...(version >= 6 ? { topicId } : {}), errorCode: errorCodeOf(error) });
       continue;
     }
-    await broker.topics.delete(topic.name);
-    responses.push({ name: topic.name, ...(version >= 6 ? { topicId: topic.id } : {}) });
+    const answer = { name: topic.name, ...(version >= 6 ? { topicId: topic.id } : {}) };
+    try {
+      obeyScript("before", { topic: topic.name });
+      await broker.topics.delete(topic.name);
+      obeyScript("after", { topic: topic.name });
+      responses.push(answer);
+    } catch (error) {
+      if (!(error instanceof BrokerError)) throw error;
+      responses.push({ ...answer, errorCode: error.errorCode });
+    }
   }
   return { responses };
 }

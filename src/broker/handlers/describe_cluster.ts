@@ -1,5 +1,5 @@
 /**
- * DescribeCluster (60), versions 0 to 2. One node; no authorized operations.
+ * DescribeCluster (60), versions 0 to 2. The nodes that run; no authorized operations.
  *
  * @module
  */
@@ -13,12 +13,14 @@ import {
 import { type Handler, handler, type RequestContext } from "../handler.ts";
 
 /** Answers DescribeCluster. */
-export const describeClusterHandler: Handler = handler(describeClusterServerApi, describeCluster);
+export const describeClusterHandler: Handler = handler(describeClusterServerApi, describeCluster, {
+  failed: (errorCode) => ({ errorCode }),
+});
 
 function describeCluster(_: DescribeClusterRequest, { broker }: RequestContext): Input<DescribeClusterResponse> {
   return {
     clusterId: broker.clusterId,
-    controllerId: broker.nodeId,
-    brokers: [{ brokerId: broker.nodeId, host: broker.host, port: broker.port }],
+    controllerId: broker.nodes[0]?.id ?? -1,
+    brokers: broker.nodes.map(({ id: brokerId, host, port }) => ({ brokerId, host, port })),
   };
 }

@@ -4,6 +4,7 @@
  * @module
  */
 
+import { BrokerError } from "../../core/kafka_error.ts";
 import type { Input } from "../../protocol/api.ts";
 import {
   type DescribeConfigsRequest,
@@ -21,7 +22,9 @@ const SOURCE_TOPIC = 1;
 const SOURCE_DEFAULT = 5;
 
 /** Answers DescribeConfigs. */
-export const describeConfigsHandler: Handler = handler(describeConfigsServerApi, describeConfigs);
+export const describeConfigsHandler: Handler = handler(describeConfigsServerApi, describeConfigs, {
+  places: ({ resources }) => resources.map(({ resourceName }) => ({ topic: resourceName })),
+});
 
 function describeConfigs(request: DescribeConfigsRequest, context: RequestContext): Input<DescribeConfigsResponse> {
   return { results: request.resources.map((resource) => describe(resource, context)) };
@@ -29,8 +32,14 @@ function describeConfigs(request: DescribeConfigsRequest, context: RequestContex
 
 function describe(
   { resourceType, resourceName, configurationKeys }: DescribeConfigsRequestDescribeConfigsResource,
-  { broker }: RequestContext,
+  { broker, obeyScript }: RequestContext,
 ): Input<DescribeConfigsResponseDescribeConfigsResult> {
+  try {
+    obeyScript("before", { topic: resourceName });
+  } catch (error) {
+    if (!(error instanceof BrokerError)) throw error;
+    return { resourceType, resourceName, errorCode: error.errorCode };
+  }
   if (resourceType !== TOPIC) return { resourceType, resourceName };
   const topic = broker.topics.get(resourceName);
   if (topic === undefined) {

@@ -17,11 +17,20 @@ import {
 import { errorCodeOf } from "../error_code.ts";
 import { type Handler, handler, type RequestContext } from "../handler.ts";
 import type { Partition } from "../partition.ts";
+import { refusal } from "../refusal.ts";
+import type { Topic } from "../topic.ts";
 
+const LEADER_HINTS_FROM = 12;
 const TOPIC_IDS_FROM = 13;
 
 /** Answers Fetch. */
-export const fetchHandler: Handler = handler(fetchServerApi, fetch);
+export const fetchHandler: Handler = handler(fetchServerApi, fetch, {
+  places: ({ topics }, broker) =>
+    topics.flatMap(({ topic: name, topicId, partitions }) => {
+      const topic = name || (broker.topics.byId(topicId)?.name ?? topicId);
+      return partitions.map(({ partition }) => ({ topic, partition }));
+    }),
+});
 
 interface Answer {
   readonly body: Input<FetchResponse>;
@@ -85,14 +94,7 @@ async function read(request: FetchRequest, context: RequestContext): Promise<Ans
     const topic = byId ? broker.topics.byId(topicId) : broker.topics.get(name);
     const partitions: Input<FetchResponsePartitionData>[] = [];
     for (const asked of wanted) {
-      const partition = topic?.partitions[asked.partition];
-      if (partition === undefined) {
-        hasError = true;
-        const error = byId && topic === undefined ? "UNKNOWN_TOPIC_ID" : "UNKNOWN_TOPIC_OR_PARTITION";
-        partitions.push({ partitionIndex: asked.partition, errorCode: errorCodeOf(error), highWatermark: -1 });
-        continue;
-      }
-      const answer = await readPartition(partition, asked, request.maxBytes - bytes, bytes === 0);
+      const answer = await readPartition(topic, asked, request.maxBytes - bytes, bytes === 0, context);
       partitions.push(answer);
       if (answer.errorCode !== 0) hasError = true;
       bytes += (answer.records as Uint8Array).length;
@@ -104,32 +106,41 @@ async function read(request: FetchRequest, context: RequestContext): Promise<Ans
 
 /** At least one batch goes out with the first partition that has one; after it, limits are limits. */
 async function readPartition(
-  { log }: Partition,
-  { fetchOffset, partition: partitionIndex, partitionMaxBytes }: FetchRequestFetchPartition,
+  topic: Topic | undefined,
+  { currentLeaderEpoch, fetchOffset, partition: partitionIndex, partitionMaxBytes }: FetchRequestFetchPartition,
   left: number,
   isFirst: boolean,
+  { nodeId, obeyScript, version }: RequestContext,
 ): Promise<Input<FetchResponsePartitionData>> {
-  const nothing = new Uint8Array(0);
-  const { highWatermark, logStartOffset } = log;
-  const answer = { partitionIndex, errorCode: 0, highWatermark, lastStableOffset: highWatermark, logStartOffset };
-  const maxBytes = Math.min(partitionMaxBytes, left);
+  const records = new Uint8Array(0);
+  let partition: Partition | undefined;
   try {
-    if (maxBytes <= 0 && !isFirst) return { ...answer, records: nothing };
-    const { records } = await log.read(fetchOffset, { maxBytes: Math.max(0, maxBytes), minOneBatch: isFirst });
-    return { ...answer, records: records === undefined ? nothing : await records.bytes() };
+    if (topic === undefined && version >= TOPIC_IDS_FROM) throw refusal("UNKNOWN_TOPIC_ID", "no topic has this id");
+    partition = topic?.partitions[partitionIndex];
+    if (topic === undefined || partition === undefined) {
+      throw refusal("UNKNOWN_TOPIC_OR_PARTITION", "there is no such partition");
+    }
+    const place = { topic: topic.name, partition: partitionIndex };
+    obeyScript("before", place);
+    partition.checkLeader(nodeId, currentLeaderEpoch);
+    const { highWatermark, logStartOffset } = partition.log;
+    const answer = { partitionIndex, errorCode: 0, highWatermark, lastStableOffset: highWatermark, logStartOffset };
+    const maxBytes = Math.min(partitionMaxBytes, left);
+    if (maxBytes <= 0 && !isFirst) return { ...answer, records };
+    const read = await partition.log.read(fetchOffset, { maxBytes: Math.max(0, maxBytes), minOneBatch: isFirst });
+    obeyScript("after", place);
+    return { ...answer, records: read.records === undefined ? records : await read.records.bytes() };
   } catch (error) {
-    const code = error instanceof BrokerError
-      ? error.errorCode
-      : error instanceof KafkaError && error.code === "OFFSET_OUT_OF_RANGE"
-      ? errorCodeOf("OFFSET_OUT_OF_RANGE")
-      : errorCodeOf("KAFKA_STORAGE_ERROR");
-    return {
-      partitionIndex,
-      errorCode: code,
-      highWatermark: -1,
-      lastStableOffset: -1,
-      logStartOffset: -1,
-      records: nothing,
-    };
+    const answer = { partitionIndex, highWatermark: -1, lastStableOffset: -1, logStartOffset: -1, records };
+    if (!(error instanceof KafkaError)) throw error;
+    const errorCode = error instanceof BrokerError ? error.errorCode : errorCodeOf(storageErrorOf(error));
+    if (error.code !== "NOT_LEADER_OR_FOLLOWER" || version < LEADER_HINTS_FROM || partition === undefined) {
+      return { ...answer, errorCode };
+    }
+    return { ...answer, errorCode, currentLeader: { leaderId: partition.leader, leaderEpoch: partition.leaderEpoch } };
   }
+}
+
+function storageErrorOf({ code }: KafkaError): string {
+  return code === "OFFSET_OUT_OF_RANGE" ? code : "KAFKA_STORAGE_ERROR";
 }

@@ -17,7 +17,10 @@ import { type Handler, handler, type RequestContext } from "../handler.ts";
 const MAX_EPOCH = 32767;
 
 /** Answers InitProducerId. */
-export const initProducerIdHandler: Handler = handler(initProducerIdServerApi, initProducerId, { maxVersion: 5 });
+export const initProducerIdHandler: Handler = handler(initProducerIdServerApi, initProducerId, {
+  maxVersion: 5,
+  failed: (errorCode) => ({ errorCode, producerId: -1, producerEpoch: -1 }),
+});
 
 function initProducerId(request: InitProducerIdRequest, { broker }: RequestContext): Input<InitProducerIdResponse> {
   if (request.transactionalId !== null) {
