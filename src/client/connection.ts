@@ -37,6 +37,8 @@ import { hostPortText } from "./bootstrap_servers.ts";
 export interface ConnectionOptions {
   /** The node in messages: `node 1 (localhost:9092)`. */
   readonly node: string;
+  /** Kafka's node id, for metrics; negative for a bootstrap server. −1 when absent. */
+  readonly nodeId?: number;
   /** Where it listens. */
   readonly host: string;
   /** Where it listens. */
@@ -120,6 +122,8 @@ export class Connection {
   readonly #outgoing = new Queue<Outgoing>();
   #versions: ApiVersions;
   #correlationId = 0;
+  /** Whether the peer has answered as Kafka does. */
+  #isKafka = false;
   #writing = false;
   #timer: Timer | undefined;
   #timerAt = Infinity;
@@ -135,7 +139,7 @@ export class Connection {
       maxFrameSize: options.maxFrameSize,
       peer: hostPortText(options),
     });
-    this.#tags = { "client-id": options.clientId, node: options.node };
+    this.#tags = { "client-id": options.clientId, "node-id": `node-${options.nodeId ?? -1}` };
     this.#lastUsed = options.clock.now();
     this.#versions = new ApiVersions(options.node, new Map(), new Map());
     void this.#readLoop();
@@ -149,13 +153,13 @@ export class Connection {
    */
   static async open(options: ConnectionOptions): Promise<Connection> {
     const connection = new Connection(options, await openTransport(options));
+    options.metrics.count("connection-creation-total", 1, connection.#tags);
     try {
       await connection.#negotiate();
     } catch (cause) {
       connection.#die(asKafkaError(cause, options));
       throw cause;
     }
-    options.metrics.count("connection-creation-total", 1, connection.#tags);
     return connection;
   }
 
@@ -195,7 +199,7 @@ export class Connection {
     this.#throwIfEnded();
     const parts = this.#encode(api, body, version, this.#nextCorrelationId());
     const sent = deferred<void>();
-    this.#send({ parts, waiter: undefined, sent });
+    this.#send({ parts, waiter: undefined, sent }, sizeOf(parts));
     await sent.promise;
   }
 
@@ -230,7 +234,7 @@ export class Connection {
     };
     this.#waiting.push(waiter);
     this.#watch(waiter.deadline);
-    this.#send({ parts, waiter, sent: undefined });
+    this.#send({ parts, waiter, sent: undefined }, sizeOf(parts));
     return waiter.answer.promise as Promise<Res>;
   }
 
@@ -255,8 +259,12 @@ export class Connection {
     return id;
   }
 
-  #send(outgoing: Outgoing): void {
-    this.#lastUsed = this.#options.clock.now();
+  #send(outgoing: Outgoing, size: number): void {
+    const { clock, metrics } = this.#options;
+    this.#lastUsed = clock.now();
+    metrics.count("request-total", 1, this.#tags);
+    metrics.observe("request-size", size, this.#tags);
+    metrics.count("outgoing-byte-total", size, this.#tags);
     this.#outgoing.push(outgoing);
     if (!this.#writing) void this.#writeLoop();
   }
@@ -302,7 +310,7 @@ export class Connection {
         this.#take(frame);
       }
     } catch (cause) {
-      this.#die(asKafkaError(cause, this.#options));
+      this.#die(asKafkaError(this.#isKafka ? asGarbled(cause) : cause, this.#options));
     }
   }
 
@@ -326,7 +334,11 @@ export class Connection {
     }
     const now = this.#options.clock.now();
     this.#throttle(waiter, answer, now);
-    this.#options.metrics.observe("request-latency", now - waiter.start, this.#tags);
+    const { metrics } = this.#options;
+    metrics.count("response-total", 1, this.#tags);
+    metrics.count("incoming-byte-total", frame.length + 4, this.#tags);
+    metrics.observe("request-latency", now - waiter.start, this.#tags);
+    this.#isKafka = true;
     waiter.answer.resolve(answer);
   }
 
@@ -334,7 +346,6 @@ export class Connection {
   #throttle(waiter: Waiter, answer: unknown, now: number): void {
     const ms = (answer as { throttleTimeMs?: unknown }).throttleTimeMs;
     if (typeof ms !== "number" || ms <= 0) return;
-    this.#options.metrics.observe("throttle-time", ms, this.#tags);
     for (const other of this.#waiting) other.deadline += ms;
     if (waiter.version >= (THROTTLES_FROM[waiter.api] ?? 0)) {
       this.#throttledUntil = Math.max(this.#throttledUntil, now + ms);
@@ -455,6 +466,17 @@ export class Connection {
     // Retriable: a garbled answer says nothing about what the next connection will bring.
     return new ProtocolError(`${node}: ${reason}`, { host, port, retriable: true, ...details });
   }
+}
+
+/** What is wrong with a frame of a peer that spoke Kafka before: the next connection may well be right. */
+function asGarbled(cause: unknown): unknown {
+  if (!(cause instanceof ProtocolError) || cause.retriable) return cause;
+  const { code, host, port, message } = cause;
+  return new ProtocolError(message, { code, host, port, retriable: true, cause });
+}
+
+function sizeOf(parts: readonly Uint8Array[]): number {
+  return parts.reduce((sum, part) => sum + part.length, 0);
 }
 
 async function openTransport(options: ConnectionOptions): Promise<Transport> {
