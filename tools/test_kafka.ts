@@ -1,6 +1,6 @@
 /**
  * `npm run test:kafka`: starts a real Kafka, runs `tests/kafka/` against it in Deno, Bun and Node one after the other, and stops it.
- * Arguments are test files to run instead of all.
+ * Arguments are test files to run instead of all. With `--chaos` it is a cluster of three nodes and `tests/kafka_chaos/`.
  *
  * @module
  */
@@ -10,7 +10,7 @@ import process from "node:process";
 import { KafkaCluster } from "./kafka/kafka_cluster.ts";
 import { requireKcat } from "./kafka/kcat.ts";
 import { LauncherError } from "./kafka/launcher_error.ts";
-import { root, runTests } from "./runner.ts";
+import { root, runTests, type Runtime } from "./runner.ts";
 
 // Exits, rather than ends: after a signal the runner would go on with the next runtime.
 process.exit(await main(process.argv.slice(2)));
@@ -26,11 +26,26 @@ async function main(args: readonly string[]): Promise<number> {
   let keepLogs = true;
   try {
     await requireKcat();
-    cluster = await KafkaCluster.start({ javaServer: true, onProgress: tell });
+    const isChaos = args.includes("--chaos");
+    cluster = await KafkaCluster.start({
+      javaServer: true,
+      onProgress: tell,
+      // A dead or frozen node is noticed after 3 s instead of 9.
+      ...(isChaos
+        ? { nodes: 3, settings: { "broker.session.timeout.ms": 3000, "broker.heartbeat.interval.ms": 500 } }
+        : {}),
+    });
     tell(`Apache Kafka ${cluster.layout.kafkaVersion} at ${cluster.bootstrap}`);
-    const files = args.length > 0 ? args : testFiles(join(root, "tests", "kafka"));
+    const named = args.filter((arg) => !arg.startsWith("--"));
+    const files = named.length > 0 ? named : testFiles(join(root, "tests", isChaos ? "kafka_chaos" : "kafka"));
     const result = await Promise.race([
-      runTests({ files, env: cluster.environment, runtimes: ["deno", "bun", "node"], parallel: false }),
+      runTests({
+        files,
+        env: cluster.environment,
+        runtimes: runtimesOf(args),
+        parallel: false,
+        timeoutMs: isChaos ? 300_000 : 120_000,
+      }),
       stopped,
     ]);
     keepLogs = result !== undefined && !result.ok;
@@ -46,6 +61,13 @@ async function main(args: readonly string[]): Promise<number> {
     await cluster?.stop({ keepLogs });
     if (cluster !== undefined && keepLogs) tell(`the logs of the nodes are in ${cluster.directory}`);
   }
+}
+
+/** Those named as `--runtime=node`; all when none is. */
+function runtimesOf(args: readonly string[]): Runtime[] {
+  const all: readonly Runtime[] = ["deno", "bun", "node"];
+  const named = all.filter((runtime) => args.includes(`--runtime=${runtime}`));
+  return named.length > 0 ? named : [...all];
 }
 
 function testFiles(folder: string): string[] {
