@@ -1,7 +1,7 @@
 /**
  * Compares the generated protocol with Kafka's own classes: for every message in every version, random values that we
  * write are read by Java as the same JSON, Java writes the same bytes from that JSON, and we read those bytes as the same
- * value. The same with nothing set, so that defaults are Kafka's.
+ * value. The same with nothing set, so that defaults are Kafka's. Of stored messages our JSON must be Kafka's, too.
  *
  * Run: `node tools/verify_protocol.ts [--write] [--seed 1] [--each 3] [--libs DIR]`. `--write` keeps the values as
  * `tests/vectors/protocol.json.gz`, which `npm test` checks without Java.
@@ -20,16 +20,23 @@ import { gzipSync } from "node:zlib";
 import { Reader } from "../src/bytes/reader.ts";
 import { Writer } from "../src/bytes/writer.ts";
 import { seededRandom } from "../src/core/random.ts";
+import type { MessageSchema } from "../src/protocol/api.ts";
+import { messageToJson } from "../src/protocol/message_json.ts";
 import { canonicalJson } from "../tests/helpers/canonical_json.ts";
-import { LIBS, type MessageSpec, parseRange, pathOf, readDefinitions } from "./protocol/definitions.ts";
+import { camelCase, LIBS, type MessageSpec, parseRange, pathOf, readDefinitions } from "./protocol/definitions.ts";
+import { isStored } from "./protocol/message_code.ts";
 import { MessageShape, parseJson, type Style, type Value } from "./protocol/message_shape.ts";
 
 interface Codec {
   encode(w: Writer, value: unknown, version: number): void;
   decode(r: Reader, version: number): unknown;
+  /** Of a stored message. */
+  readonly schema?: MessageSchema<unknown>;
 }
 
-type Vector = [name: string, path: string, version: number, ...values: [bytes: string, hash: string][]];
+/** A value: bytes, a hash of what is read from them, and of a stored message a hash of its JSON. */
+type VectorValue = [bytes: string, hash: string, json?: string];
+type Vector = [name: string, path: string, version: number, ...values: VectorValue[]];
 
 const { values: options } = parseArgs({
   options: {
@@ -41,11 +48,12 @@ const { values: options } = parseArgs({
 });
 const STYLES: readonly Style[] = ["usual", "few", "extreme"];
 const random = seededRandom(Number(options.seed));
-const { messages, classes } = readDefinitions(options.libs);
+const { messages, classes } = await readDefinitions(options.libs);
 
 async function codecOf(spec: MessageSpec): Promise<Codec> {
   const module = await import(`../src/protocol/${pathOf(spec)}.ts`);
-  return { encode: module[`encode${spec.name}`], decode: module[`decode${spec.name}`] };
+  const schema = isStored(spec) ? { schema: module[`${camelCase(spec.name)}Schema`] } : {};
+  return { encode: module[`encode${spec.name}`], decode: module[`decode${spec.name}`], ...schema };
 }
 
 /** The class that Kafka made of a definition. */
@@ -94,7 +102,7 @@ async function compare(
   version: number,
   input: Value,
   value: Value,
-): Promise<[bytes: string, hash: string]> {
+): Promise<VectorValue> {
   const writer = new Writer();
   codec.encode(writer, input, version);
   const bytes = Buffer.from(writer.toBytes()).toString("base64");
@@ -110,9 +118,17 @@ async function compare(
   same("Java wrote", direct, bytes);
   const reader = new Reader(Buffer.from(direct, "base64"), spec.name);
   const expected = canonicalJson(value);
-  same("we read", canonicalJson(codec.decode(reader, version)), expected);
+  const read = codec.decode(reader, version);
+  same("we read", canonicalJson(read), expected);
   if (reader.remaining !== 0) throw new Error(`we left ${reader.remaining} bytes`);
-  return [bytes, createHash("sha256").update(expected).digest("base64").slice(0, 8)];
+  if (codec.schema === undefined) return [bytes, hash(expected)];
+  const kafkas = JSON.stringify(parseJson(json), (_, item) => typeof item === "bigint" ? String(item) : item);
+  same("our JSON is", JSON.stringify(messageToJson(codec.schema, read, version)), kafkas);
+  return [bytes, hash(expected), hash(kafkas)];
+}
+
+function hash(text: string): string {
+  return createHash("sha256").update(text).digest("base64").slice(0, 8);
 }
 
 const failures: string[] = [];

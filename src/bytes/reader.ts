@@ -191,7 +191,7 @@ export class Reader {
   /** String that may be null. */
   textOrNull(flexible: boolean): string | null {
     const size = flexible ? this.unsignedVarint() - 1 : this.int16();
-    return size < 0 ? null : this.text(size);
+    return size < 0 ? this.#nullAt(size) : this.text(size);
   }
 
   /** Bytes that cannot be null, as a view: with a varint length when `flexible`, else with a 32-bit one. */
@@ -202,7 +202,7 @@ export class Reader {
   /** Bytes that may be null, as a view. */
   blobOrNull(flexible: boolean): Uint8Array | null {
     const size = flexible ? this.unsignedVarint() - 1 : this.int32();
-    return size < 0 ? null : this.view(size);
+    return size < 0 ? this.#nullAt(size) : this.view(size);
   }
 
   /** Count of a list; −1 stands for null. An element takes at least one byte, so more elements than bytes are an error. */
@@ -211,7 +211,14 @@ export class Reader {
     if (count > this.end - this.position) {
       throw this.error(`list of ${count} elements in ${this.end - this.position} bytes`);
     }
-    return count < 0 ? -1 : count;
+    if (count < 0) this.#nullAt(count);
+    return count;
+  }
+
+  /** Null is written as a length of −1, and any other negative length is a mistake. */
+  #nullAt(length: number): null {
+    if (length !== -1) throw this.error(`length ${length}`);
+    return null;
   }
 
   /** Moves over a section of tagged fields. */

@@ -47,6 +47,20 @@ export interface ServerApi<Req, Res> extends ApiNumbers {
   readonly encodeResponse: (w: Writer, m: Input<Res>, version: number) => void;
 }
 
+/** What is known of a field of a stored message beside how it is written; its JSON form needs it. */
+export interface MessageField {
+  /** Name of the field. */
+  readonly name: string;
+  /** First version that has it; the struct's first when absent. */
+  readonly from?: number;
+  /** Last version that has it; the struct's last when absent. */
+  readonly until?: number;
+  /** Of a tagged field, which is left out when it has its default: that default. */
+  readonly unless?: unknown;
+  /** Fields of the struct it holds, or of each in its list. */
+  readonly fields?: readonly MessageField[];
+}
+
 /** A message that is stored, not sent: a record's key or value, or the content of a file. */
 export interface MessageSchema<T> {
   /** Kafka's name of the message. */
@@ -61,6 +75,8 @@ export interface MessageSchema<T> {
   readonly encode: (w: Writer, m: Input<T>, version: number) => void;
   /** Reads a message. */
   readonly decode: (r: Reader, version: number) => T;
+  /** Its fields in their order. */
+  readonly fields: readonly MessageField[];
 }
 
 /** The UUID that stands for none. */

@@ -25,7 +25,10 @@ export interface Batch {
   readonly magic: number;
   /** Checksum it carries, unsigned. */
   readonly crc: number;
-  /** Offset of its first record, or a lower bound where that one was compacted away. */
+  /**
+   * Offset of its first record, or a lower bound: where that one was compacted away, and 0 for a compressed message of the
+   * old formats, whose header tells the last offset only. See {@linkcode exactBaseOffset}.
+   */
   readonly baseOffset: number;
   /** Offset of its last record, or an upper bound where that one was compacted away. */
   readonly lastOffset: number;
@@ -54,6 +57,13 @@ export interface Batch {
   /** Records it declares; null where the format does not say. */
   readonly recordCount: number | null;
 
+  /**
+   * What Kafka takes for its base offset: {@linkcode baseOffset}, but for a compressed message of the old formats the offset
+   * of the first one that it wraps, which must be inflated for that.
+   *
+   * @throws CorruptRecordError when it is damaged, CompressionError when it cannot be inflated.
+   */
+  exactBaseOffset(options?: DecodeOptions): number;
   /** Whether its checksum is right. */
   hasValidCrc(crc32c: Crc32c): boolean;
   /**

@@ -51,6 +51,16 @@ export function controlRecordOf(record: Record): ControlRecord {
   return { type, typeNumber, version, coordinatorEpoch: endsTransaction ? coordinatorEpochOf(record) : -1 };
 }
 
+/** Key and value of the record that ends a transaction, for a control batch of the producer's. */
+export function transactionMarker(
+  type: "ABORT" | "COMMIT",
+  coordinatorEpoch: number,
+): { key: Uint8Array; value: Uint8Array } {
+  const value = new Uint8Array(6);
+  new DataView(value.buffer).setInt32(2, coordinatorEpoch);
+  return { key: Uint8Array.of(0, 0, 0, CONTROL_RECORD_TYPES.indexOf(type)), value };
+}
+
 function coordinatorEpochOf(record: Record): number {
   const { value } = record;
   // Value: int16 version, int32 coordinator epoch.

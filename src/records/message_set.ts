@@ -103,6 +103,15 @@ export class MessageSet implements Batch {
     return this.compression === "none" ? this.lastOffset : 0;
   }
 
+  /**
+   * Its offset; of a compressed one that of the first message it wraps.
+   *
+   * @throws CorruptRecordError when it is damaged, CompressionError when it cannot be inflated.
+   */
+  exactBaseOffset(options: DecodeOptions = {}): number {
+    return this.compression === "none" ? this.lastOffset : this.records(options)[0]!.offset;
+  }
+
   /** Offset of its last record. */
   get lastOffset(): number {
     const { offset } = this.#message;

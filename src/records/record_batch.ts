@@ -130,6 +130,11 @@ export class RecordBatch implements Batch {
     return this.#int64(F.baseOffset, "baseOffset");
   }
 
+  /** {@linkcode baseOffset}: this format's header tells it. */
+  exactBaseOffset(): number {
+    return this.baseOffset;
+  }
+
   /** Epoch of the leader that appended it; −1 before a broker took it. */
   get partitionLeaderEpoch(): number {
     return this.#view.getInt32(this.#start + F.partitionLeaderEpoch);

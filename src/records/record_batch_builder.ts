@@ -38,6 +38,8 @@ export interface BatchLimits {
   readonly limit?: number | undefined;
   /** Bytes after compression for each byte before, as expected; 1 when absent. */
   readonly compressionRatio?: number | undefined;
+  /** Timestamp the records' deltas count from; that of the first record when absent. A delete horizon stands there. */
+  readonly baseTimestamp?: number | undefined;
 }
 
 /** The header fields that are known only when a batch is sent. */
@@ -58,6 +60,16 @@ export interface SealOptions {
   readonly baseOffset?: number | undefined;
   /** Leader epoch; −1 when absent, for the broker to set. */
   readonly partitionLeaderEpoch?: number | undefined;
+  /** Last offset less the first; that of the last record when absent. Compaction keeps it when the record goes. */
+  readonly lastOffsetDelta?: number | undefined;
+  /** Whether it holds control records. */
+  readonly isControl?: boolean | undefined;
+  /** Whether the base timestamp is a delete horizon. */
+  readonly hasDeleteHorizon?: boolean | undefined;
+  /** Greatest timestamp; the records' when absent. */
+  readonly maxTimestamp?: number | undefined;
+  /** Whether the broker set the timestamp, which then is the greatest one for every record. */
+  readonly isLogAppendTime?: boolean | undefined;
 }
 
 /** What Java adds to its estimate of the compressed size, so that a batch seldom outgrows its limit. */
@@ -69,6 +81,7 @@ const MAX_RECORD_OVERHEAD = 21;
 
 const NO_HEADERS: readonly HeaderInput[] = [];
 const F = RECORD_BATCH_FIELDS;
+const A = RECORD_BATCH_ATTRIBUTES;
 
 /** Builds one batch. */
 export class RecordBatchBuilder {
@@ -77,7 +90,9 @@ export class RecordBatchBuilder {
   #bytes: Uint8Array;
   #position = RECORD_BATCH_OVERHEAD;
   #count = 0;
-  #baseTimestamp = -1;
+  #lastOffsetDelta = -1;
+  #baseTimestamp: number;
+  readonly #hasBaseTimestamp: boolean;
   #maxTimestamp = -1;
   #sealed: Uint8Array | undefined;
   #sealedView: DataView | undefined;
@@ -91,6 +106,8 @@ export class RecordBatchBuilder {
     this.#bytes = buffer;
     this.#limit = limits.limit ?? buffer.length;
     this.#ratio = limits.compressionRatio ?? 1;
+    this.#hasBaseTimestamp = limits.baseTimestamp !== undefined;
+    this.#baseTimestamp = limits.baseTimestamp ?? -1;
   }
 
   /** Records so far. */
@@ -98,7 +115,7 @@ export class RecordBatchBuilder {
     return this.#count;
   }
 
-  /** Timestamp of the first record; −1 while there is none. */
+  /** Timestamp the deltas count from: the first record's, unless another was given; −1 while there is none. */
   get baseTimestamp(): number {
     return this.#baseTimestamp;
   }
@@ -111,6 +128,16 @@ export class RecordBatchBuilder {
   /** Bytes of the batch without compression, header included. */
   get uncompressedSize(): number {
     return this.#position;
+  }
+
+  /** Whether a record of `size` bytes has room. */
+  fits(size: number): boolean {
+    return this.#sealed === undefined && this.#estimatedSize() + size <= this.#limit;
+  }
+
+  /** The records as they were appended, behind room for the header: a view of the builder's memory. */
+  get uncompressed(): Uint8Array {
+    return this.#bytes.subarray(0, this.#position);
   }
 
   /** Bytes the batch takes: what it took when last sealed; before that an estimate if it will be compressed. */
@@ -133,7 +160,7 @@ export class RecordBatchBuilder {
    * Adds a record; answers false, and changes nothing, when it has no room. The first record always has.
    *
    * The bytes are copied before this returns. Whoever knows how many bytes key and value take (−1 for null) says so: a
-   * string is then not measured again.
+   * string is then not measured again. `offsetDelta` is for those who write what was read, with its gaps.
    */
   append(
     timestamp: number,
@@ -142,6 +169,7 @@ export class RecordBatchBuilder {
     headers: readonly HeaderInput[] = NO_HEADERS,
     keySize: number = sizeOf(key),
     valueSize: number = sizeOf(value),
+    offsetDelta: number = this.#lastOffsetDelta + 1,
   ): boolean {
     // Hot: 0.1 µs for 100 bytes (tools/bench/records.ts). Nothing is allocated, each number is zigzagged once, and one-byte
     // varints, which most are, take no loop.
@@ -150,11 +178,12 @@ export class RecordBatchBuilder {
       throw new ConfigError(`record timestamp ${timestamp} is not a number of milliseconds ≥ 0, nor −1 for none`);
     }
     const count = this.#count;
-    const timestampDelta = count === 0 ? 0 : timestamp - this.#baseTimestamp;
+    if (count === 0 && !this.#hasBaseTimestamp) this.#baseTimestamp = timestamp;
+    const timestampDelta = timestamp - this.#baseTimestamp;
     // Within ±2^30 ms, twelve days, a delta is written like any other varint.
     const isNear = timestampDelta >= -0x40000000 && timestampDelta < 0x40000000;
     const timestampZ = isNear ? zigzag(timestampDelta) : 0;
-    const offsetZ = zigzag(count);
+    const offsetZ = zigzag(offsetDelta);
     const keyZ = zigzag(keySize);
     const valueZ = zigzag(valueSize);
     const bodySize = 1 + (isNear ? unsignedVarintLength(timestampZ) : varlongLength(timestampDelta)) +
@@ -182,8 +211,8 @@ export class RecordBatchBuilder {
 
     this.#position = at;
     this.#count = count + 1;
-    if (count === 0) this.#baseTimestamp = this.#maxTimestamp = timestamp;
-    else if (timestamp > this.#maxTimestamp) this.#maxTimestamp = timestamp;
+    this.#lastOffsetDelta = offsetDelta;
+    if (timestamp > this.#maxTimestamp) this.#maxTimestamp = timestamp;
     return true;
   }
 
@@ -194,10 +223,11 @@ export class RecordBatchBuilder {
    * May be repeated with another producer id, epoch or sequence: the header is rewritten *in place* and the checksum
    * renewed, the records are not compressed again. So it must not be called while an earlier answer is being sent.
    *
-   * @throws CompressionError from the codec; ConfigError without a record.
+   * @throws CompressionError from the codec; ConfigError without a record, unless a last offset is given.
    */
   seal(options: SealOptions): Uint8Array {
-    if (this.#count === 0) throw new ConfigError("a batch without records cannot be sealed");
+    const { lastOffsetDelta = this.#lastOffsetDelta } = options;
+    if (lastOffsetDelta < 0) throw new ConfigError("a batch without records cannot be sealed");
     const sealed = this.#sealed ?? this.#finish(options.compression);
     const view = this.#sealedView ??= new DataView(sealed.buffer, sealed.byteOffset, sealed.byteLength);
     const { baseOffset = 0, producerId = -1 } = options;
@@ -205,13 +235,10 @@ export class RecordBatchBuilder {
     view.setInt32(F.length, sealed.length - LOG_OVERHEAD);
     view.setInt32(F.partitionLeaderEpoch, options.partitionLeaderEpoch ?? -1);
     view.setInt8(F.magic, 2);
-    view.setInt16(
-      F.attributes,
-      this.#sealedCodec | (options.isTransactional === true ? RECORD_BATCH_ATTRIBUTES.transactional : 0),
-    );
-    view.setInt32(F.lastOffsetDelta, this.#count - 1);
+    view.setInt16(F.attributes, this.#sealedCodec | attributesOf(options));
+    view.setInt32(F.lastOffsetDelta, lastOffsetDelta);
     setInt64(view, F.baseTimestamp, this.#baseTimestamp);
-    setInt64(view, F.maxTimestamp, this.#maxTimestamp);
+    setInt64(view, F.maxTimestamp, options.maxTimestamp ?? this.#maxTimestamp);
     setInt64(view, F.producerId, producerId);
     view.setInt16(F.producerEpoch, options.producerEpoch ?? -1);
     view.setInt32(F.baseSequence, options.baseSequence ?? -1);
@@ -242,6 +269,13 @@ export class RecordBatchBuilder {
     bytes.set(this.#bytes.subarray(0, this.#position));
     this.#bytes = bytes;
   }
+}
+
+function attributesOf(options: SealOptions): number {
+  return (options.isLogAppendTime === true ? A.logAppendTime : 0) |
+    (options.isTransactional === true ? A.transactional : 0) |
+    (options.isControl === true ? A.control : 0) |
+    (options.hasDeleteHorizon === true ? A.deleteHorizon : 0);
 }
 
 /** Bytes the record takes as number `offsetDelta` of a batch whose first record is `timestampDelta` milliseconds older. */

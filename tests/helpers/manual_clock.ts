@@ -54,7 +54,7 @@ export class ManualClock implements Clock {
   }
 
   wallTime(): number {
-    return this.#now + this.#wallOffset;
+    return Math.floor(this.#now + this.#wallOffset);
   }
 
   setTimer(ms: number, run: () => void): Timer {

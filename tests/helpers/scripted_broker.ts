@@ -9,8 +9,15 @@ import type { Input, ServerApi } from "../../src/protocol/api.ts";
 import { apiVersionsServerApi } from "../../src/protocol/api_versions.ts";
 import { initProducerIdServerApi } from "../../src/protocol/init_producer_id.ts";
 import { metadataServerApi } from "../../src/protocol/metadata.ts";
-import { type ProduceRequest, type ProduceResponse, produceServerApi } from "../../src/protocol/produce.ts";
+import {
+  type ProduceRequest,
+  type ProduceResponse,
+  type ProduceResponsePartitionProduceResponse,
+  produceServerApi,
+} from "../../src/protocol/produce.ts";
+import type { Record as Record_ } from "../../src/records/record.ts";
 import { RecordBatch } from "../../src/records/record_batch.ts";
+import { testGzip } from "./fake_cluster.ts";
 import { FrameReader } from "../../src/transport/frame_reader.ts";
 import type { MemoryNetwork } from "../../src/transport/memory_network.ts";
 import type { Transport } from "../../src/transport/transport.ts";
@@ -25,23 +32,35 @@ export type Verdict = "answer" | "silence" | "cut-before" | "cut-after" | {
 export interface BrokerScript {
   /** Partitions of topics; a topic that is not here is unknown. */
   topics: Record<string, number>;
-  /** Decides on the `nth` (from 1) request of an API. */
-  verdict?: (api: string, nth: number) => Verdict;
+  /** Decides on the `nth` (from 1) request of an API; `node` is the one that was asked. */
+  verdict?: (api: string, nth: number, node: number) => Verdict;
   /** Error code of every topic in Metadata answers. */
   topicError?: (topic: string) => number;
   /** Ranges of versions to announce, by API key. */
   ranges?: Record<number, [number, number]>;
+  /** Brokers; default 1. Partition p is led by node p mod `nodes` + 1. */
+  nodes?: number;
+  /** Node that leads a partition, where it is not that one; −1 for none. */
+  leader?: (topic: string, partition: number) => number;
+  /** Bytes of the largest batch taken; a larger one is MESSAGE_TOO_LARGE. */
+  maxBatchBytes?: number;
+  /** Changes the answer for one partition. */
+  partitionAnswer?: (topic: string, partition: number) => Input<ProduceResponsePartitionProduceResponse>;
 }
 
 interface Stored {
   readonly values: string[];
   readonly timestamps: number[];
+  readonly records: Record_[];
+  /** Bytes of each batch, and what it says of itself. */
+  readonly batches: { size: number; count: number; producerEpoch: number; baseSequence: number }[];
   readonly producers: Map<number, { epoch: number; last: { first: number; count: number; offset: number }[] }>;
 }
 
 const APIS = [apiVersionsServerApi, metadataServerApi, initProducerIdServerApi, produceServerApi] as const;
 const HOST = "broker";
 const PORT = 9092;
+const hostOf = (node: number) => node === 1 ? HOST : `${HOST}${node}`;
 const text = new TextDecoder();
 
 export class ScriptedBroker {
@@ -58,15 +77,26 @@ export class ScriptedBroker {
   }
 
   async listen(network: MemoryNetwork): Promise<void> {
-    await network.listen(HOST, PORT, (transport) => void this.#serve(transport));
+    for (let node = 1; node <= (this.script.nodes ?? 1); node++) {
+      await network.listen(hostOf(node), PORT, (transport) => void this.#serve(transport, node));
+    }
+  }
+
+  records(topic: string, partition = 0): Record_[] {
+    return this.stored.get(`${topic}-${partition}`)?.records ?? [];
+  }
+
+  batches(topic: string, partition = 0): Stored["batches"] {
+    return this.stored.get(`${topic}-${partition}`)?.batches ?? [];
   }
 
   values(topic: string, partition = 0): string[] {
     return this.stored.get(`${topic}-${partition}`)?.values ?? [];
   }
 
-  async #serve(transport: Transport): Promise<void> {
+  async #serve(transport: Transport, node: number): Promise<void> {
     const frames = new FrameReader(transport, { peer: "client" });
+    let silent = false;
     try {
       for (;;) {
         const frame = await frames.next();
@@ -81,11 +111,13 @@ export class ScriptedBroker {
         this.requests.push(api.name);
         const nth = (this.#counts.get(api.name) ?? 0) + 1;
         this.#counts.set(api.name, nth);
-        const verdict = this.script.verdict?.(api.name, nth) ?? "answer";
+        const verdict = this.script.verdict?.(api.name, nth, node) ?? "answer";
         if (verdict === "cut-before") return transport.close();
         const body = this.#answer(api.name, reader, version, verdict);
         if (verdict === "cut-after") return transport.close();
-        if (verdict === "silence" || body === undefined) continue;
+        // Answers come in the order of requests, so behind one that never comes there is none.
+        silent ||= verdict === "silence";
+        if (silent || body === undefined) continue;
         const writer = new Writer();
         writer.int32(0);
         writer.int32(correlationId);
@@ -114,7 +146,11 @@ export class ScriptedBroker {
       case "Metadata": {
         const asked = metadataServerApi.decodeRequest(reader, version).topics ?? [];
         return {
-          brokers: [{ nodeId: 1, host: HOST, port: PORT }],
+          brokers: Array.from({ length: this.script.nodes ?? 1 }, (_, i) => ({
+            nodeId: i + 1,
+            host: hostOf(i + 1),
+            port: PORT,
+          })),
           clusterId: "scripted",
           controllerId: 1,
           topics: asked.map(({ name }) => {
@@ -125,7 +161,8 @@ export class ScriptedBroker {
               errorCode,
               partitions: errorCode !== 0 ? [] : Array.from({ length: partitions! }, (_, partitionIndex) => ({
                 partitionIndex,
-                leaderId: 1,
+                leaderId: this.script.leader?.(name!, partitionIndex) ??
+                  partitionIndex % (this.script.nodes ?? 1) + 1,
                 leaderEpoch: 0,
                 replicaNodes: [1],
                 isrNodes: [1],
@@ -151,7 +188,10 @@ export class ScriptedBroker {
     const responses = request.topicData.map(({ name, partitionData }) => ({
       name,
       partitionResponses: partitionData.map(({ index, records }) => {
-        if (fault !== undefined && fault.append !== true) return { index, errorCode: fault.error, baseOffset: -1 };
+        if (fault !== undefined && fault.append !== true) {
+          return { index, errorCode: fault.error, baseOffset: -1, ...this.script.partitionAnswer?.(name, index) };
+        }
+        if (records!.length > (this.script.maxBatchBytes ?? Infinity)) return { index, errorCode: 10, baseOffset: -1 };
         const outcome = this.#append(name, index, new RecordBatch(records!));
         return {
           index,
@@ -159,6 +199,7 @@ export class ScriptedBroker {
           errorCode: fault?.error ?? outcome.errorCode,
           logAppendTimeMs: -1,
           logStartOffset: 0,
+          ...this.script.partitionAnswer?.(name, index),
         };
       }),
     }));
@@ -168,7 +209,8 @@ export class ScriptedBroker {
   /** Kafka's rule: the next in sequence is taken, one of the last five again answers its old offset, all else is out of order. */
   #append(topic: string, partition: number, batch: RecordBatch): { errorCode: number; baseOffset: number } {
     const key = `${topic}-${partition}`;
-    const stored: Stored = this.stored.get(key) ?? { values: [], timestamps: [], producers: new Map() };
+    const stored: Stored = this.stored.get(key) ??
+      { values: [], timestamps: [], records: [], batches: [], producers: new Map() };
     this.stored.set(key, stored);
     const baseOffset = stored.values.length;
     const { producerId, producerEpoch, baseSequence, recordCount } = batch;
@@ -187,7 +229,9 @@ export class ScriptedBroker {
       producer.last.push({ first: baseSequence, count: recordCount, offset: baseOffset });
       if (producer.last.length > 5) producer.last.shift();
     }
-    for (const record of batch.records()) {
+    stored.batches.push({ size: batch.size, count: recordCount, producerEpoch, baseSequence });
+    for (const record of batch.records({ codecs: { gzip: testGzip } })) {
+      stored.records.push(record);
       stored.values.push(record.value === null ? "null" : text.decode(record.value));
       stored.timestamps.push(record.timestamp);
     }

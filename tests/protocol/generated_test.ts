@@ -11,6 +11,6 @@ const protocol = fileURLToPath(new URL("../../src/protocol", import.meta.url));
 test("src/protocol is what the generator makes of Kafka's definitions", {
   skip: existsSync(libs) ? false : "Kafka's jars are not here; npm run test:kafka fetches them",
   timeout: 60_000,
-}, () => {
-  assert.deepEqual(differences(libs, protocol), []);
+}, async () => {
+  assert.deepEqual(await differences(libs, protocol), []);
 });

@@ -7,8 +7,10 @@ import { gunzipSync } from "node:zlib";
 import { Reader } from "../../src/bytes/reader.ts";
 import { Writer } from "../../src/bytes/writer.ts";
 import { ProtocolError } from "../../src/core/kafka_error.ts";
+import type { MessageSchema } from "../../src/protocol/api.ts";
 import { decodeApiVersionsResponse } from "../../src/protocol/api_versions.ts";
 import { encodeCreateTopicsRequest } from "../../src/protocol/create_topics.ts";
+import { messageToJson } from "../../src/protocol/message_json.ts";
 import { decodeMetadataRequest, decodeMetadataResponse, encodeMetadataRequest } from "../../src/protocol/metadata.ts";
 import {
   decodeProduceRequest,
@@ -22,20 +24,25 @@ import {
 } from "../../src/protocol/records/consumer_group_metadata_value.ts";
 import { canonicalJson } from "../helpers/canonical_json.ts";
 
-/** Name, module under src/protocol, version, then values: bytes that Kafka's classes read and wrote, and a hash of what they read. */
-type Vector = [name: string, path: string, version: number, ...values: [bytes: string, hash: string][]];
+/**
+ * Name, module under src/protocol, version, then values: bytes that Kafka's classes read and wrote, a hash of what they read
+ * and, of a stored message, a hash of the JSON that Kafka's converter made of it.
+ */
+type Vector = [name: string, path: string, version: number, ...values: [bytes: string, hash: string, json?: string][]];
 
 const packed = readFileSync(new URL("../vectors/protocol.json.gz", import.meta.url));
 const vectors: Vector[] = JSON.parse(new TextDecoder().decode(gunzipSync(packed)));
 /** Each message in its highest version, which has the most kinds of fields. */
 const highest = [...new Map(vectors.map((vector) => [vector[0], vector])).values()];
-const hash = (value: unknown) => createHash("sha256").update(canonicalJson(value)).digest("base64").slice(0, 8);
+const hashOf = (text: string) => createHash("sha256").update(text).digest("base64").slice(0, 8);
+const hash = (value: unknown) => hashOf(canonicalJson(value));
 
 async function codecOf([name, path]: Vector) {
   const module = await import(`../../src/protocol/${path}.ts`);
   return {
     encode: module[`encode${name}`] as (w: Writer, value: unknown, version: number) => void,
     decode: module[`decode${name}`] as (r: Reader, version: number) => unknown,
+    schema: module[`${name[0]!.toLowerCase()}${name.slice(1)}Schema`] as MessageSchema<unknown> | undefined,
   };
 }
 
@@ -55,6 +62,21 @@ describe("generated messages", () => {
         const writer = new Writer();
         encode(writer, value, version);
         assert.equal(Buffer.from(writer.toBytes()).toString("base64"), bytes, `${name} v${version}`);
+      }
+    }
+  });
+
+  test("every stored message becomes the JSON that Kafka's converters make of it", async () => {
+    const stored = vectors.filter((vector) => vector[3]?.[2] !== undefined);
+    assert.ok(new Set(stored.map(([name]) => name)).size >= 92);
+    for (const vector of stored) {
+      const [name, , version, ...values] = vector;
+      const { schema } = await codecOf(vector);
+      assert.equal(schema!.name, name);
+      for (const [bytes, , expected] of values) {
+        const value = schema!.decode(new Reader(Buffer.from(bytes, "base64"), name), version);
+        const json = JSON.stringify(messageToJson(schema!, value, version));
+        assert.equal(hashOf(json), expected, `${name} v${version}: ${json}`);
       }
     }
   });

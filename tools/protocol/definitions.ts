@@ -5,9 +5,9 @@
  * @module
  */
 
-import { readdirSync, readFileSync } from "node:fs";
-import { join } from "node:path";
-import { readZip } from "../read_zip.ts";
+import { nodeStorage } from "../../adapters/storage_node.ts";
+import { openArchive } from "../../src/log/sources/archive.ts";
+import type { Storage } from "../../src/log/storage.ts";
 
 /** A field as its definition has it. */
 export interface FieldSpec {
@@ -154,21 +154,35 @@ function parseDefinition(text: string): MessageSpec {
 }
 
 /** Reads all definitions in the jars of `libs`. */
-export function readDefinitions(libs: string): Definitions {
+export async function readDefinitions(libs: string): Promise<Definitions> {
   const messages: MessageSpec[] = [];
   const classes = new Map<string, string>();
   let version = "";
-  for (const jar of readdirSync(libs).filter((name) => name.endsWith(".jar")).sort()) {
+  const storage = nodeStorage(libs, { readOnly: true });
+  for (const jar of (await storage.list()).filter((name) => name.endsWith(".jar"))) {
     version = /^kafka-clients-([\d.]+)\.jar$/.exec(jar)?.[1] ?? version;
-    for (const [name, read] of readZip(readFileSync(join(libs, jar)))) {
-      if (/^(common\/)?(message|metadata)\/\w+\.json$/.test(name)) {
-        const spec = parseDefinition(new TextDecoder().decode(read()));
-        if (!isEmpty(parseRange(spec.validVersions))) messages.push(spec);
+    const archive = await openArchive(await storage.open(jar), jar);
+    for (const [folder, files] of archive.folders) {
+      for (const name of await files.list()) {
+        const path = `${folder}/${name}`;
+        if (/^(common\/)?(message|metadata)\/\w+\.json$/.test(path)) {
+          const spec = parseDefinition(await textOf(files, name));
+          if (!isEmpty(parseRange(spec.validVersions))) messages.push(spec);
+        }
+        const [, className, short] = /^(org\/apache\/kafka\/.*?(\w+))JsonConverter\.class$/.exec(path) ?? [];
+        if (className !== undefined) classes.set(short!, className.replaceAll("/", "."));
       }
-      const [, path, short] = /^(org\/apache\/kafka\/.*?(\w+))JsonConverter\.class$/.exec(name) ?? [];
-      if (path !== undefined) classes.set(short!, path.replaceAll("/", "."));
     }
+    await archive.close();
   }
   if (version === "") throw new Error(`${libs} has no kafka-clients jar`);
   return { version, messages: messages.sort((a, b) => a.name < b.name ? -1 : 1), classes };
+}
+
+async function textOf(files: Storage, name: string): Promise<string> {
+  const file = await files.open(name);
+  const bytes = new Uint8Array(file.size);
+  await file.readAt(bytes, 0);
+  await file.close();
+  return new TextDecoder().decode(bytes);
 }

@@ -58,6 +58,7 @@ export class MessageCode {
     for (const struct of all) this.#interface(struct);
     for (const struct of all) this.#encoder(struct);
     for (const struct of all) this.#decoder(struct);
+    if (isStored(spec)) this.#fieldTable(this.#message, new Set());
     this.lines = this.lines.flatMap(wrap);
   }
 
@@ -455,9 +456,42 @@ export class MessageCode {
     ]);
   }
 
+  /** A table of a stored message's fields, which `MessageSchema` wants; first those of the structs in it. */
+  #fieldTable(struct: Struct, written: Set<Struct>): void {
+    const entries: string[] = [];
+    for (const field of struct.fields) {
+      const both = intersection(versionsOf(field), struct.reach);
+      if (isEmpty(both)) continue;
+      const inner = this.#structs.get(elementOf(field.type) ?? field.type);
+      if (inner !== undefined && !written.has(inner)) this.#fieldTable(inner, written);
+      const parts = [`name: "${camelCase(field.name)}"`];
+      if (both.min > struct.reach.min) parts.push(`from: ${both.min}`);
+      if (both.max < struct.reach.max) parts.push(`until: ${both.max}`);
+      if (field.taggedVersions !== undefined) parts.push(`unless: ${this.#defaultValue(field)}`);
+      if (inner !== undefined) parts.push(`fields: ${fieldTableName(inner.typeName)}`);
+      const entry = `  { ${parts.join(", ")} },`;
+      if (entry.length <= WIDTH) entries.push(entry);
+      else entries.push("  {", ...parts.map((part) => `    ${part},`), "  },");
+    }
+    written.add(struct);
+    const name = fieldTableName(struct.typeName);
+    if (entries.length === 0) this.lines.push(`const ${name}: readonly MessageField[] = [];`, "");
+    else this.lines.push(`const ${name}: readonly MessageField[] = [`, ...entries, "];", "");
+  }
+
   #version(): string {
     return this.#hasVersions ? "version" : String(this.#message.reach.min);
   }
+}
+
+/** Whether a message is stored in records or files, and not sent. */
+export function isStored({ type }: MessageSpec): boolean {
+  return type !== "request" && type !== "response" && type !== "header";
+}
+
+/** Name of the table with a struct's fields. */
+export function fieldTableName(typeName: string): string {
+  return `${camelCase(typeName)}Fields`;
 }
 
 /** A line that is too long, with the arguments of its call or the terms of its sum on lines of their own. */

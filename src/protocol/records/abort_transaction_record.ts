@@ -2,7 +2,7 @@
 
 import type { Reader } from "../../bytes/reader.ts";
 import { Writer } from "../../bytes/writer.ts";
-import { checkVersion, type Input, type MessageSchema } from "../api.ts";
+import { checkVersion, type Input, type MessageField, type MessageSchema } from "../api.ts";
 
 /** AbortTransactionRecord, type 25, versions 0, flexible from 0. */
 export interface AbortTransactionRecord {
@@ -38,6 +38,10 @@ export function decodeAbortTransactionRecord(r: Reader, version: number): AbortT
   return m;
 }
 
+const abortTransactionRecordFields: readonly MessageField[] = [
+  { name: "reason", unless: null },
+];
+
 /** AbortTransactionRecord, for those who read or write any kind of message. */
 export const abortTransactionRecordSchema: MessageSchema<AbortTransactionRecord> = {
   name: "AbortTransactionRecord",
@@ -46,4 +50,5 @@ export const abortTransactionRecordSchema: MessageSchema<AbortTransactionRecord>
   maxVersion: 0,
   encode: encodeAbortTransactionRecord,
   decode: decodeAbortTransactionRecord,
+  fields: abortTransactionRecordFields,
 };

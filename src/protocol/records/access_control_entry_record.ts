@@ -2,7 +2,7 @@
 
 import type { Reader } from "../../bytes/reader.ts";
 import type { Writer } from "../../bytes/writer.ts";
-import { checkVersion, type Input, type MessageSchema, ZERO_UUID } from "../api.ts";
+import { checkVersion, type Input, type MessageField, type MessageSchema, ZERO_UUID } from "../api.ts";
 
 /** AccessControlEntryRecord, type 18, versions 0, flexible from 0. */
 export interface AccessControlEntryRecord {
@@ -55,6 +55,17 @@ export function decodeAccessControlEntryRecord(r: Reader, version: number): Acce
   return m;
 }
 
+const accessControlEntryRecordFields: readonly MessageField[] = [
+  { name: "id" },
+  { name: "resourceType" },
+  { name: "resourceName" },
+  { name: "patternType" },
+  { name: "principal" },
+  { name: "host" },
+  { name: "operation" },
+  { name: "permissionType" },
+];
+
 /** AccessControlEntryRecord, for those who read or write any kind of message. */
 export const accessControlEntryRecordSchema: MessageSchema<AccessControlEntryRecord> = {
   name: "AccessControlEntryRecord",
@@ -63,4 +74,5 @@ export const accessControlEntryRecordSchema: MessageSchema<AccessControlEntryRec
   maxVersion: 0,
   encode: encodeAccessControlEntryRecord,
   decode: decodeAccessControlEntryRecord,
+  fields: accessControlEntryRecordFields,
 };

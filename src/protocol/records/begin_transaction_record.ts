@@ -2,7 +2,7 @@
 
 import type { Reader } from "../../bytes/reader.ts";
 import { Writer } from "../../bytes/writer.ts";
-import { checkVersion, type Input, type MessageSchema } from "../api.ts";
+import { checkVersion, type Input, type MessageField, type MessageSchema } from "../api.ts";
 
 /** BeginTransactionRecord, type 23, versions 0, flexible from 0. */
 export interface BeginTransactionRecord {
@@ -38,6 +38,10 @@ export function decodeBeginTransactionRecord(r: Reader, version: number): BeginT
   return m;
 }
 
+const beginTransactionRecordFields: readonly MessageField[] = [
+  { name: "name", unless: null },
+];
+
 /** BeginTransactionRecord, for those who read or write any kind of message. */
 export const beginTransactionRecordSchema: MessageSchema<BeginTransactionRecord> = {
   name: "BeginTransactionRecord",
@@ -46,4 +50,5 @@ export const beginTransactionRecordSchema: MessageSchema<BeginTransactionRecord>
   maxVersion: 0,
   encode: encodeBeginTransactionRecord,
   decode: decodeBeginTransactionRecord,
+  fields: beginTransactionRecordFields,
 };

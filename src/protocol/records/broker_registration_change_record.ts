@@ -2,7 +2,7 @@
 
 import type { Reader } from "../../bytes/reader.ts";
 import { Writer } from "../../bytes/writer.ts";
-import { checkVersion, type Input, type MessageSchema, unsupportedField } from "../api.ts";
+import { checkVersion, type Input, type MessageField, type MessageSchema, unsupportedField } from "../api.ts";
 import { readList, readListOrNull, readUuid, writeList, writeUuid } from "../list.ts";
 
 /** BrokerRegistrationChangeRecord, type 17, versions 0-3, flexible from 0. */
@@ -93,6 +93,15 @@ export function decodeBrokerRegistrationChangeRecord(r: Reader, version: number)
   return m;
 }
 
+const brokerRegistrationChangeRecordFields: readonly MessageField[] = [
+  { name: "brokerId" },
+  { name: "brokerEpoch" },
+  { name: "fenced", unless: 0 },
+  { name: "inControlledShutdown", from: 1, unless: 0 },
+  { name: "logDirs", from: 2, unless: [] },
+  { name: "cordonedLogDirs", from: 3, unless: null },
+];
+
 /** BrokerRegistrationChangeRecord, for those who read or write any kind of message. */
 export const brokerRegistrationChangeRecordSchema: MessageSchema<BrokerRegistrationChangeRecord> = {
   name: "BrokerRegistrationChangeRecord",
@@ -101,4 +110,5 @@ export const brokerRegistrationChangeRecordSchema: MessageSchema<BrokerRegistrat
   maxVersion: 3,
   encode: encodeBrokerRegistrationChangeRecord,
   decode: decodeBrokerRegistrationChangeRecord,
+  fields: brokerRegistrationChangeRecordFields,
 };

@@ -2,7 +2,7 @@
 
 import type { Reader } from "../../bytes/reader.ts";
 import type { Writer } from "../../bytes/writer.ts";
-import { checkVersion, type Input, type MessageSchema } from "../api.ts";
+import { checkVersion, type Input, type MessageField, type MessageSchema } from "../api.ts";
 
 /** ClearElrRecord, type 28, versions 0, flexible from 0. */
 export interface ClearElrRecord {
@@ -27,6 +27,10 @@ export function decodeClearElrRecord(r: Reader, version: number): ClearElrRecord
   return m;
 }
 
+const clearElrRecordFields: readonly MessageField[] = [
+  { name: "topicName" },
+];
+
 /** ClearElrRecord, for those who read or write any kind of message. */
 export const clearElrRecordSchema: MessageSchema<ClearElrRecord> = {
   name: "ClearElrRecord",
@@ -35,4 +39,5 @@ export const clearElrRecordSchema: MessageSchema<ClearElrRecord> = {
   maxVersion: 0,
   encode: encodeClearElrRecord,
   decode: decodeClearElrRecord,
+  fields: clearElrRecordFields,
 };

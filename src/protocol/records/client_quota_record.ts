@@ -2,7 +2,7 @@
 
 import type { Reader } from "../../bytes/reader.ts";
 import type { Writer } from "../../bytes/writer.ts";
-import { checkVersion, type Input, type MessageSchema } from "../api.ts";
+import { checkVersion, type Input, type MessageField, type MessageSchema } from "../api.ts";
 import { readList, writeList } from "../list.ts";
 
 /** ClientQuotaRecord, type 14, versions 0, flexible from 0. */
@@ -63,6 +63,18 @@ function decodeClientQuotaRecordEntityData(r: Reader): ClientQuotaRecordEntityDa
   return m;
 }
 
+const clientQuotaRecordEntityDataFields: readonly MessageField[] = [
+  { name: "entityType" },
+  { name: "entityName" },
+];
+
+const clientQuotaRecordFields: readonly MessageField[] = [
+  { name: "entity", fields: clientQuotaRecordEntityDataFields },
+  { name: "key" },
+  { name: "value" },
+  { name: "remove" },
+];
+
 /** ClientQuotaRecord, for those who read or write any kind of message. */
 export const clientQuotaRecordSchema: MessageSchema<ClientQuotaRecord> = {
   name: "ClientQuotaRecord",
@@ -71,4 +83,5 @@ export const clientQuotaRecordSchema: MessageSchema<ClientQuotaRecord> = {
   maxVersion: 0,
   encode: encodeClientQuotaRecord,
   decode: decodeClientQuotaRecord,
+  fields: clientQuotaRecordFields,
 };

@@ -2,7 +2,7 @@
 
 import type { Reader } from "../../bytes/reader.ts";
 import type { Writer } from "../../bytes/writer.ts";
-import { checkVersion, type Input, type MessageSchema } from "../api.ts";
+import { checkVersion, type Input, type MessageField, type MessageSchema } from "../api.ts";
 
 /** ConfigRecord, type 4, versions 0, flexible from 0. */
 export interface ConfigRecord {
@@ -39,6 +39,13 @@ export function decodeConfigRecord(r: Reader, version: number): ConfigRecord {
   return m;
 }
 
+const configRecordFields: readonly MessageField[] = [
+  { name: "resourceType" },
+  { name: "resourceName" },
+  { name: "name" },
+  { name: "value" },
+];
+
 /** ConfigRecord, for those who read or write any kind of message. */
 export const configRecordSchema: MessageSchema<ConfigRecord> = {
   name: "ConfigRecord",
@@ -47,4 +54,5 @@ export const configRecordSchema: MessageSchema<ConfigRecord> = {
   maxVersion: 0,
   encode: encodeConfigRecord,
   decode: decodeConfigRecord,
+  fields: configRecordFields,
 };

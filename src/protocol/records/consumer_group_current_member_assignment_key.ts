@@ -2,7 +2,7 @@
 
 import type { Reader } from "../../bytes/reader.ts";
 import type { Writer } from "../../bytes/writer.ts";
-import { checkVersion, type Input, type MessageSchema } from "../api.ts";
+import { checkVersion, type Input, type MessageField, type MessageSchema } from "../api.ts";
 
 /** ConsumerGroupCurrentMemberAssignmentKey, type 8, versions 0. */
 export interface ConsumerGroupCurrentMemberAssignmentKey {
@@ -35,6 +35,11 @@ export function decodeConsumerGroupCurrentMemberAssignmentKey(
   };
 }
 
+const consumerGroupCurrentMemberAssignmentKeyFields: readonly MessageField[] = [
+  { name: "groupId" },
+  { name: "memberId" },
+];
+
 /** ConsumerGroupCurrentMemberAssignmentKey, for those who read or write any kind of message. */
 export const consumerGroupCurrentMemberAssignmentKeySchema: MessageSchema<ConsumerGroupCurrentMemberAssignmentKey> = {
   name: "ConsumerGroupCurrentMemberAssignmentKey",
@@ -43,4 +48,5 @@ export const consumerGroupCurrentMemberAssignmentKeySchema: MessageSchema<Consum
   maxVersion: 0,
   encode: encodeConsumerGroupCurrentMemberAssignmentKey,
   decode: decodeConsumerGroupCurrentMemberAssignmentKey,
+  fields: consumerGroupCurrentMemberAssignmentKeyFields,
 };

@@ -2,7 +2,7 @@
 
 import type { Reader } from "../../bytes/reader.ts";
 import { Writer } from "../../bytes/writer.ts";
-import { checkVersion, type Input, type MessageSchema, ZERO_UUID } from "../api.ts";
+import { checkVersion, type Input, type MessageField, type MessageSchema, ZERO_UUID } from "../api.ts";
 import { readInt32, readList, readListOrNull, writeInt32, writeList } from "../list.ts";
 
 /** ConsumerGroupCurrentMemberAssignmentValue, type 8, versions 0, flexible from 0. */
@@ -100,6 +100,20 @@ function decodeConsumerGroupCurrentMemberAssignmentValueTopicPartitions(
   return m;
 }
 
+const consumerGroupCurrentMemberAssignmentValueTopicPartitionsFields: readonly MessageField[] = [
+  { name: "topicId" },
+  { name: "partitions" },
+  { name: "assignmentEpochs", unless: [] },
+];
+
+const consumerGroupCurrentMemberAssignmentValueFields: readonly MessageField[] = [
+  { name: "memberEpoch" },
+  { name: "previousMemberEpoch" },
+  { name: "state" },
+  { name: "assignedPartitions", fields: consumerGroupCurrentMemberAssignmentValueTopicPartitionsFields },
+  { name: "partitionsPendingRevocation", fields: consumerGroupCurrentMemberAssignmentValueTopicPartitionsFields },
+];
+
 /** ConsumerGroupCurrentMemberAssignmentValue, for those who read or write any kind of message. */
 export const consumerGroupCurrentMemberAssignmentValueSchema: MessageSchema<ConsumerGroupCurrentMemberAssignmentValue> = {
   name: "ConsumerGroupCurrentMemberAssignmentValue",
@@ -108,4 +122,5 @@ export const consumerGroupCurrentMemberAssignmentValueSchema: MessageSchema<Cons
   maxVersion: 0,
   encode: encodeConsumerGroupCurrentMemberAssignmentValue,
   decode: decodeConsumerGroupCurrentMemberAssignmentValue,
+  fields: consumerGroupCurrentMemberAssignmentValueFields,
 };

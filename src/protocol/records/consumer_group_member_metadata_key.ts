@@ -2,7 +2,7 @@
 
 import type { Reader } from "../../bytes/reader.ts";
 import type { Writer } from "../../bytes/writer.ts";
-import { checkVersion, type Input, type MessageSchema } from "../api.ts";
+import { checkVersion, type Input, type MessageField, type MessageSchema } from "../api.ts";
 
 /** ConsumerGroupMemberMetadataKey, type 5, versions 0. */
 export interface ConsumerGroupMemberMetadataKey {
@@ -32,6 +32,11 @@ export function decodeConsumerGroupMemberMetadataKey(r: Reader, version: number)
   };
 }
 
+const consumerGroupMemberMetadataKeyFields: readonly MessageField[] = [
+  { name: "groupId" },
+  { name: "memberId" },
+];
+
 /** ConsumerGroupMemberMetadataKey, for those who read or write any kind of message. */
 export const consumerGroupMemberMetadataKeySchema: MessageSchema<ConsumerGroupMemberMetadataKey> = {
   name: "ConsumerGroupMemberMetadataKey",
@@ -40,4 +45,5 @@ export const consumerGroupMemberMetadataKeySchema: MessageSchema<ConsumerGroupMe
   maxVersion: 0,
   encode: encodeConsumerGroupMemberMetadataKey,
   decode: decodeConsumerGroupMemberMetadataKey,
+  fields: consumerGroupMemberMetadataKeyFields,
 };

@@ -2,7 +2,7 @@
 
 import type { Reader } from "../../bytes/reader.ts";
 import { Writer } from "../../bytes/writer.ts";
-import { checkVersion, type Input, type MessageSchema, NO_BYTES } from "../api.ts";
+import { checkVersion, type Input, type MessageField, type MessageSchema, NO_BYTES } from "../api.ts";
 import { readList, readString, writeList, writeString } from "../list.ts";
 
 /** ConsumerGroupMemberMetadataValue, type 5, versions 0, flexible from 0. */
@@ -137,6 +137,32 @@ function decodeConsumerGroupMemberMetadataValueClassicProtocol(
   return m;
 }
 
+const consumerGroupMemberMetadataValueClassicProtocolFields: readonly MessageField[] = [
+  { name: "name" },
+  { name: "metadata" },
+];
+
+const consumerGroupMemberMetadataValueClassicMemberMetadataFields: readonly MessageField[] = [
+  { name: "sessionTimeoutMs" },
+  { name: "supportedProtocols", fields: consumerGroupMemberMetadataValueClassicProtocolFields },
+];
+
+const consumerGroupMemberMetadataValueFields: readonly MessageField[] = [
+  { name: "instanceId" },
+  { name: "rackId" },
+  { name: "clientId" },
+  { name: "clientHost" },
+  { name: "subscribedTopicNames" },
+  { name: "subscribedTopicRegex" },
+  { name: "rebalanceTimeoutMs" },
+  { name: "serverAssignor" },
+  {
+    name: "classicMemberMetadata",
+    unless: { sessionTimeoutMs: 0, supportedProtocols: [] },
+    fields: consumerGroupMemberMetadataValueClassicMemberMetadataFields,
+  },
+];
+
 /** ConsumerGroupMemberMetadataValue, for those who read or write any kind of message. */
 export const consumerGroupMemberMetadataValueSchema: MessageSchema<ConsumerGroupMemberMetadataValue> = {
   name: "ConsumerGroupMemberMetadataValue",
@@ -145,4 +171,5 @@ export const consumerGroupMemberMetadataValueSchema: MessageSchema<ConsumerGroup
   maxVersion: 0,
   encode: encodeConsumerGroupMemberMetadataValue,
   decode: decodeConsumerGroupMemberMetadataValue,
+  fields: consumerGroupMemberMetadataValueFields,
 };

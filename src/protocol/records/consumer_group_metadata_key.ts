@@ -2,7 +2,7 @@
 
 import type { Reader } from "../../bytes/reader.ts";
 import type { Writer } from "../../bytes/writer.ts";
-import { checkVersion, type Input, type MessageSchema } from "../api.ts";
+import { checkVersion, type Input, type MessageField, type MessageSchema } from "../api.ts";
 
 /** ConsumerGroupMetadataKey, type 3, versions 0. */
 export interface ConsumerGroupMetadataKey {
@@ -24,6 +24,10 @@ export function decodeConsumerGroupMetadataKey(r: Reader, version: number): Cons
   };
 }
 
+const consumerGroupMetadataKeyFields: readonly MessageField[] = [
+  { name: "groupId" },
+];
+
 /** ConsumerGroupMetadataKey, for those who read or write any kind of message. */
 export const consumerGroupMetadataKeySchema: MessageSchema<ConsumerGroupMetadataKey> = {
   name: "ConsumerGroupMetadataKey",
@@ -32,4 +36,5 @@ export const consumerGroupMetadataKeySchema: MessageSchema<ConsumerGroupMetadata
   maxVersion: 0,
   encode: encodeConsumerGroupMetadataKey,
   decode: decodeConsumerGroupMetadataKey,
+  fields: consumerGroupMetadataKeyFields,
 };

@@ -2,7 +2,7 @@
 
 import type { Reader } from "../../bytes/reader.ts";
 import { Writer } from "../../bytes/writer.ts";
-import { checkVersion, type Input, type MessageSchema } from "../api.ts";
+import { checkVersion, type Input, type MessageField, type MessageSchema } from "../api.ts";
 
 /** ConsumerGroupMetadataValue, type 3, versions 0, flexible from 0. */
 export interface ConsumerGroupMetadataValue {
@@ -46,6 +46,11 @@ export function decodeConsumerGroupMetadataValue(r: Reader, version: number): Co
   return m;
 }
 
+const consumerGroupMetadataValueFields: readonly MessageField[] = [
+  { name: "epoch" },
+  { name: "metadataHash", unless: 0n },
+];
+
 /** ConsumerGroupMetadataValue, for those who read or write any kind of message. */
 export const consumerGroupMetadataValueSchema: MessageSchema<ConsumerGroupMetadataValue> = {
   name: "ConsumerGroupMetadataValue",
@@ -54,4 +59,5 @@ export const consumerGroupMetadataValueSchema: MessageSchema<ConsumerGroupMetada
   maxVersion: 0,
   encode: encodeConsumerGroupMetadataValue,
   decode: decodeConsumerGroupMetadataValue,
+  fields: consumerGroupMetadataValueFields,
 };

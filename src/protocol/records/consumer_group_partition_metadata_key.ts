@@ -2,7 +2,7 @@
 
 import type { Reader } from "../../bytes/reader.ts";
 import type { Writer } from "../../bytes/writer.ts";
-import { checkVersion, type Input, type MessageSchema } from "../api.ts";
+import { checkVersion, type Input, type MessageField, type MessageSchema } from "../api.ts";
 
 /** ConsumerGroupPartitionMetadataKey, type 4, versions 0. */
 export interface ConsumerGroupPartitionMetadataKey {
@@ -28,6 +28,10 @@ export function decodeConsumerGroupPartitionMetadataKey(r: Reader, version: numb
   };
 }
 
+const consumerGroupPartitionMetadataKeyFields: readonly MessageField[] = [
+  { name: "groupId" },
+];
+
 /** ConsumerGroupPartitionMetadataKey, for those who read or write any kind of message. */
 export const consumerGroupPartitionMetadataKeySchema: MessageSchema<ConsumerGroupPartitionMetadataKey> = {
   name: "ConsumerGroupPartitionMetadataKey",
@@ -36,4 +40,5 @@ export const consumerGroupPartitionMetadataKeySchema: MessageSchema<ConsumerGrou
   maxVersion: 0,
   encode: encodeConsumerGroupPartitionMetadataKey,
   decode: decodeConsumerGroupPartitionMetadataKey,
+  fields: consumerGroupPartitionMetadataKeyFields,
 };

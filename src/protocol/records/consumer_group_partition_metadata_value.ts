@@ -2,7 +2,7 @@
 
 import type { Reader } from "../../bytes/reader.ts";
 import type { Writer } from "../../bytes/writer.ts";
-import { checkVersion, type Input, type MessageSchema, ZERO_UUID } from "../api.ts";
+import { checkVersion, type Input, type MessageField, type MessageSchema, ZERO_UUID } from "../api.ts";
 import { readList, readString, writeList, writeString } from "../list.ts";
 
 /** ConsumerGroupPartitionMetadataValue, type 4, versions 0, flexible from 0. */
@@ -99,6 +99,22 @@ function decodeConsumerGroupPartitionMetadataValuePartitionMetadata(
   return m;
 }
 
+const consumerGroupPartitionMetadataValuePartitionMetadataFields: readonly MessageField[] = [
+  { name: "partition" },
+  { name: "racks" },
+];
+
+const consumerGroupPartitionMetadataValueTopicMetadataFields: readonly MessageField[] = [
+  { name: "topicId" },
+  { name: "topicName" },
+  { name: "numPartitions" },
+  { name: "partitionMetadata", fields: consumerGroupPartitionMetadataValuePartitionMetadataFields },
+];
+
+const consumerGroupPartitionMetadataValueFields: readonly MessageField[] = [
+  { name: "topics", fields: consumerGroupPartitionMetadataValueTopicMetadataFields },
+];
+
 /** ConsumerGroupPartitionMetadataValue, for those who read or write any kind of message. */
 export const consumerGroupPartitionMetadataValueSchema: MessageSchema<ConsumerGroupPartitionMetadataValue> = {
   name: "ConsumerGroupPartitionMetadataValue",
@@ -107,4 +123,5 @@ export const consumerGroupPartitionMetadataValueSchema: MessageSchema<ConsumerGr
   maxVersion: 0,
   encode: encodeConsumerGroupPartitionMetadataValue,
   decode: decodeConsumerGroupPartitionMetadataValue,
+  fields: consumerGroupPartitionMetadataValueFields,
 };

@@ -2,7 +2,7 @@
 
 import type { Reader } from "../../bytes/reader.ts";
 import type { Writer } from "../../bytes/writer.ts";
-import { checkVersion, type Input, type MessageSchema } from "../api.ts";
+import { checkVersion, type Input, type MessageField, type MessageSchema } from "../api.ts";
 
 /** ConsumerGroupRegularExpressionKey, type 16, versions 0. */
 export interface ConsumerGroupRegularExpressionKey {
@@ -32,6 +32,11 @@ export function decodeConsumerGroupRegularExpressionKey(r: Reader, version: numb
   };
 }
 
+const consumerGroupRegularExpressionKeyFields: readonly MessageField[] = [
+  { name: "groupId" },
+  { name: "regularExpression" },
+];
+
 /** ConsumerGroupRegularExpressionKey, for those who read or write any kind of message. */
 export const consumerGroupRegularExpressionKeySchema: MessageSchema<ConsumerGroupRegularExpressionKey> = {
   name: "ConsumerGroupRegularExpressionKey",
@@ -40,4 +45,5 @@ export const consumerGroupRegularExpressionKeySchema: MessageSchema<ConsumerGrou
   maxVersion: 0,
   encode: encodeConsumerGroupRegularExpressionKey,
   decode: decodeConsumerGroupRegularExpressionKey,
+  fields: consumerGroupRegularExpressionKeyFields,
 };

@@ -2,7 +2,7 @@
 
 import type { Reader } from "../../bytes/reader.ts";
 import type { Writer } from "../../bytes/writer.ts";
-import { checkVersion, type Input, type MessageSchema } from "../api.ts";
+import { checkVersion, type Input, type MessageField, type MessageSchema } from "../api.ts";
 import { readList, readString, writeList, writeString } from "../list.ts";
 
 /** ConsumerGroupRegularExpressionValue, type 16, versions 0, flexible from 0. */
@@ -43,6 +43,12 @@ export function decodeConsumerGroupRegularExpressionValue(
   return m;
 }
 
+const consumerGroupRegularExpressionValueFields: readonly MessageField[] = [
+  { name: "topics" },
+  { name: "version" },
+  { name: "timestamp" },
+];
+
 /** ConsumerGroupRegularExpressionValue, for those who read or write any kind of message. */
 export const consumerGroupRegularExpressionValueSchema: MessageSchema<ConsumerGroupRegularExpressionValue> = {
   name: "ConsumerGroupRegularExpressionValue",
@@ -51,4 +57,5 @@ export const consumerGroupRegularExpressionValueSchema: MessageSchema<ConsumerGr
   maxVersion: 0,
   encode: encodeConsumerGroupRegularExpressionValue,
   decode: decodeConsumerGroupRegularExpressionValue,
+  fields: consumerGroupRegularExpressionValueFields,
 };

@@ -2,7 +2,7 @@
 
 import type { Reader } from "../../bytes/reader.ts";
 import type { Writer } from "../../bytes/writer.ts";
-import { checkVersion, type Input, type MessageSchema } from "../api.ts";
+import { checkVersion, type Input, type MessageField, type MessageSchema } from "../api.ts";
 
 /** ConsumerGroupTargetAssignmentMemberKey, type 7, versions 0. */
 export interface ConsumerGroupTargetAssignmentMemberKey {
@@ -35,6 +35,11 @@ export function decodeConsumerGroupTargetAssignmentMemberKey(
   };
 }
 
+const consumerGroupTargetAssignmentMemberKeyFields: readonly MessageField[] = [
+  { name: "groupId" },
+  { name: "memberId" },
+];
+
 /** ConsumerGroupTargetAssignmentMemberKey, for those who read or write any kind of message. */
 export const consumerGroupTargetAssignmentMemberKeySchema: MessageSchema<ConsumerGroupTargetAssignmentMemberKey> = {
   name: "ConsumerGroupTargetAssignmentMemberKey",
@@ -43,4 +48,5 @@ export const consumerGroupTargetAssignmentMemberKeySchema: MessageSchema<Consume
   maxVersion: 0,
   encode: encodeConsumerGroupTargetAssignmentMemberKey,
   decode: decodeConsumerGroupTargetAssignmentMemberKey,
+  fields: consumerGroupTargetAssignmentMemberKeyFields,
 };

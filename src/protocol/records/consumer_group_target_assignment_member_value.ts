@@ -2,7 +2,7 @@
 
 import type { Reader } from "../../bytes/reader.ts";
 import type { Writer } from "../../bytes/writer.ts";
-import { checkVersion, type Input, type MessageSchema, ZERO_UUID } from "../api.ts";
+import { checkVersion, type Input, type MessageField, type MessageSchema, ZERO_UUID } from "../api.ts";
 import { readInt32, readList, writeInt32, writeList } from "../list.ts";
 
 /** ConsumerGroupTargetAssignmentMemberValue, type 7, versions 0, flexible from 0. */
@@ -63,6 +63,15 @@ function decodeConsumerGroupTargetAssignmentMemberValueTopicPartition(
   return m;
 }
 
+const consumerGroupTargetAssignmentMemberValueTopicPartitionFields: readonly MessageField[] = [
+  { name: "topicId" },
+  { name: "partitions" },
+];
+
+const consumerGroupTargetAssignmentMemberValueFields: readonly MessageField[] = [
+  { name: "topicPartitions", fields: consumerGroupTargetAssignmentMemberValueTopicPartitionFields },
+];
+
 /** ConsumerGroupTargetAssignmentMemberValue, for those who read or write any kind of message. */
 export const consumerGroupTargetAssignmentMemberValueSchema: MessageSchema<ConsumerGroupTargetAssignmentMemberValue> = {
   name: "ConsumerGroupTargetAssignmentMemberValue",
@@ -71,4 +80,5 @@ export const consumerGroupTargetAssignmentMemberValueSchema: MessageSchema<Consu
   maxVersion: 0,
   encode: encodeConsumerGroupTargetAssignmentMemberValue,
   decode: decodeConsumerGroupTargetAssignmentMemberValue,
+  fields: consumerGroupTargetAssignmentMemberValueFields,
 };

@@ -2,7 +2,7 @@
 
 import type { Reader } from "../../bytes/reader.ts";
 import type { Writer } from "../../bytes/writer.ts";
-import { checkVersion, type Input, type MessageSchema } from "../api.ts";
+import { checkVersion, type Input, type MessageField, type MessageSchema } from "../api.ts";
 
 /** ConsumerGroupTargetAssignmentMetadataKey, type 6, versions 0. */
 export interface ConsumerGroupTargetAssignmentMetadataKey {
@@ -31,6 +31,10 @@ export function decodeConsumerGroupTargetAssignmentMetadataKey(
   };
 }
 
+const consumerGroupTargetAssignmentMetadataKeyFields: readonly MessageField[] = [
+  { name: "groupId" },
+];
+
 /** ConsumerGroupTargetAssignmentMetadataKey, for those who read or write any kind of message. */
 export const consumerGroupTargetAssignmentMetadataKeySchema: MessageSchema<ConsumerGroupTargetAssignmentMetadataKey> = {
   name: "ConsumerGroupTargetAssignmentMetadataKey",
@@ -39,4 +43,5 @@ export const consumerGroupTargetAssignmentMetadataKeySchema: MessageSchema<Consu
   maxVersion: 0,
   encode: encodeConsumerGroupTargetAssignmentMetadataKey,
   decode: decodeConsumerGroupTargetAssignmentMetadataKey,
+  fields: consumerGroupTargetAssignmentMetadataKeyFields,
 };

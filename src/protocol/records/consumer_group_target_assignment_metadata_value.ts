@@ -2,7 +2,7 @@
 
 import type { Reader } from "../../bytes/reader.ts";
 import { Writer } from "../../bytes/writer.ts";
-import { checkVersion, type Input, type MessageSchema } from "../api.ts";
+import { checkVersion, type Input, type MessageField, type MessageSchema } from "../api.ts";
 
 /** ConsumerGroupTargetAssignmentMetadataValue, type 6, versions 0, flexible from 0. */
 export interface ConsumerGroupTargetAssignmentMetadataValue {
@@ -49,6 +49,11 @@ export function decodeConsumerGroupTargetAssignmentMetadataValue(
   return m;
 }
 
+const consumerGroupTargetAssignmentMetadataValueFields: readonly MessageField[] = [
+  { name: "assignmentEpoch" },
+  { name: "assignmentTimestamp", unless: 0 },
+];
+
 /** ConsumerGroupTargetAssignmentMetadataValue, for those who read or write any kind of message. */
 export const consumerGroupTargetAssignmentMetadataValueSchema: MessageSchema<ConsumerGroupTargetAssignmentMetadataValue> = {
   name: "ConsumerGroupTargetAssignmentMetadataValue",
@@ -57,4 +62,5 @@ export const consumerGroupTargetAssignmentMetadataValueSchema: MessageSchema<Con
   maxVersion: 0,
   encode: encodeConsumerGroupTargetAssignmentMetadataValue,
   decode: decodeConsumerGroupTargetAssignmentMetadataValue,
+  fields: consumerGroupTargetAssignmentMetadataValueFields,
 };

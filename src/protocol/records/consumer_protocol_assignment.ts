@@ -2,7 +2,7 @@
 
 import type { Reader } from "../../bytes/reader.ts";
 import type { Writer } from "../../bytes/writer.ts";
-import { checkVersion, type Input, type MessageSchema } from "../api.ts";
+import { checkVersion, type Input, type MessageField, type MessageSchema } from "../api.ts";
 import { readInt32, readList, writeInt32, writeList } from "../list.ts";
 
 /** ConsumerProtocolAssignment, versions 0-3. */
@@ -60,6 +60,16 @@ function decodeConsumerProtocolAssignmentTopicPartition(
   };
 }
 
+const consumerProtocolAssignmentTopicPartitionFields: readonly MessageField[] = [
+  { name: "topic" },
+  { name: "partitions" },
+];
+
+const consumerProtocolAssignmentFields: readonly MessageField[] = [
+  { name: "assignedPartitions", fields: consumerProtocolAssignmentTopicPartitionFields },
+  { name: "userData" },
+];
+
 /** ConsumerProtocolAssignment, for those who read or write any kind of message. */
 export const consumerProtocolAssignmentSchema: MessageSchema<ConsumerProtocolAssignment> = {
   name: "ConsumerProtocolAssignment",
@@ -68,4 +78,5 @@ export const consumerProtocolAssignmentSchema: MessageSchema<ConsumerProtocolAss
   maxVersion: 3,
   encode: encodeConsumerProtocolAssignment,
   decode: decodeConsumerProtocolAssignment,
+  fields: consumerProtocolAssignmentFields,
 };

@@ -2,7 +2,7 @@
 
 import type { Reader } from "../../bytes/reader.ts";
 import type { Writer } from "../../bytes/writer.ts";
-import { checkVersion, type Input, type MessageSchema } from "../api.ts";
+import { checkVersion, type Input, type MessageField, type MessageSchema } from "../api.ts";
 import { readInt32, readList, readString, writeInt32, writeList, writeString } from "../list.ts";
 
 /** ConsumerProtocolSubscription, versions 0-3. */
@@ -74,6 +74,19 @@ function decodeConsumerProtocolSubscriptionTopicPartition(
   };
 }
 
+const consumerProtocolSubscriptionTopicPartitionFields: readonly MessageField[] = [
+  { name: "topic" },
+  { name: "partitions" },
+];
+
+const consumerProtocolSubscriptionFields: readonly MessageField[] = [
+  { name: "topics" },
+  { name: "userData" },
+  { name: "ownedPartitions", from: 1, fields: consumerProtocolSubscriptionTopicPartitionFields },
+  { name: "generationId", from: 2 },
+  { name: "rackId", from: 3 },
+];
+
 /** ConsumerProtocolSubscription, for those who read or write any kind of message. */
 export const consumerProtocolSubscriptionSchema: MessageSchema<ConsumerProtocolSubscription> = {
   name: "ConsumerProtocolSubscription",
@@ -82,4 +95,5 @@ export const consumerProtocolSubscriptionSchema: MessageSchema<ConsumerProtocolS
   maxVersion: 3,
   encode: encodeConsumerProtocolSubscription,
   decode: decodeConsumerProtocolSubscription,
+  fields: consumerProtocolSubscriptionFields,
 };

@@ -2,7 +2,7 @@
 
 import type { Reader } from "../../bytes/reader.ts";
 import type { Writer } from "../../bytes/writer.ts";
-import { checkVersion, type Input, type MessageSchema } from "../api.ts";
+import { checkVersion, type Input, type MessageField, type MessageSchema } from "../api.ts";
 
 /** ControlRecordTypeSchema, versions 0. */
 export interface ControlRecordTypeSchema {
@@ -24,6 +24,10 @@ export function decodeControlRecordTypeSchema(r: Reader, version: number): Contr
   };
 }
 
+const controlRecordTypeSchemaFields: readonly MessageField[] = [
+  { name: "type" },
+];
+
 /** ControlRecordTypeSchema, for those who read or write any kind of message. */
 export const controlRecordTypeSchemaSchema: MessageSchema<ControlRecordTypeSchema> = {
   name: "ControlRecordTypeSchema",
@@ -32,4 +36,5 @@ export const controlRecordTypeSchemaSchema: MessageSchema<ControlRecordTypeSchem
   maxVersion: 0,
   encode: encodeControlRecordTypeSchema,
   decode: decodeControlRecordTypeSchema,
+  fields: controlRecordTypeSchemaFields,
 };

@@ -2,7 +2,7 @@
 
 import type { Reader } from "../../bytes/reader.ts";
 import type { Writer } from "../../bytes/writer.ts";
-import { checkVersion, type Input, type MessageSchema } from "../api.ts";
+import { checkVersion, type Input, type MessageField, type MessageSchema } from "../api.ts";
 
 /** DefaultPrincipalData, versions 0, flexible from 0. */
 export interface DefaultPrincipalData {
@@ -35,6 +35,12 @@ export function decodeDefaultPrincipalData(r: Reader, version: number): DefaultP
   return m;
 }
 
+const defaultPrincipalDataFields: readonly MessageField[] = [
+  { name: "type" },
+  { name: "name" },
+  { name: "tokenAuthenticated" },
+];
+
 /** DefaultPrincipalData, for those who read or write any kind of message. */
 export const defaultPrincipalDataSchema: MessageSchema<DefaultPrincipalData> = {
   name: "DefaultPrincipalData",
@@ -43,4 +49,5 @@ export const defaultPrincipalDataSchema: MessageSchema<DefaultPrincipalData> = {
   maxVersion: 0,
   encode: encodeDefaultPrincipalData,
   decode: decodeDefaultPrincipalData,
+  fields: defaultPrincipalDataFields,
 };

@@ -2,7 +2,7 @@
 
 import type { Reader } from "../../bytes/reader.ts";
 import type { Writer } from "../../bytes/writer.ts";
-import { checkVersion, type Input, type MessageSchema } from "../api.ts";
+import { checkVersion, type Input, type MessageField, type MessageSchema } from "../api.ts";
 import { readList, readString, writeList, writeString } from "../list.ts";
 
 /** DelegationTokenRecord, type 10, versions 0, flexible from 0. */
@@ -52,6 +52,16 @@ export function decodeDelegationTokenRecord(r: Reader, version: number): Delegat
   return m;
 }
 
+const delegationTokenRecordFields: readonly MessageField[] = [
+  { name: "owner" },
+  { name: "requester" },
+  { name: "renewers" },
+  { name: "issueTimestamp" },
+  { name: "maxTimestamp" },
+  { name: "expirationTimestamp" },
+  { name: "tokenId" },
+];
+
 /** DelegationTokenRecord, for those who read or write any kind of message. */
 export const delegationTokenRecordSchema: MessageSchema<DelegationTokenRecord> = {
   name: "DelegationTokenRecord",
@@ -60,4 +70,5 @@ export const delegationTokenRecordSchema: MessageSchema<DelegationTokenRecord> =
   maxVersion: 0,
   encode: encodeDelegationTokenRecord,
   decode: decodeDelegationTokenRecord,
+  fields: delegationTokenRecordFields,
 };

@@ -2,7 +2,7 @@
 
 import type { Reader } from "../../bytes/reader.ts";
 import type { Writer } from "../../bytes/writer.ts";
-import { checkVersion, type Input, type MessageSchema } from "../api.ts";
+import { checkVersion, type Input, type MessageField, type MessageSchema } from "../api.ts";
 
 /** EndTransactionRecord, type 24, versions 0, flexible from 0. */
 export type EndTransactionRecord = Record<string, never>;
@@ -21,6 +21,8 @@ export function decodeEndTransactionRecord(r: Reader, version: number): EndTrans
   return m;
 }
 
+const endTransactionRecordFields: readonly MessageField[] = [];
+
 /** EndTransactionRecord, for those who read or write any kind of message. */
 export const endTransactionRecordSchema: MessageSchema<EndTransactionRecord> = {
   name: "EndTransactionRecord",
@@ -29,4 +31,5 @@ export const endTransactionRecordSchema: MessageSchema<EndTransactionRecord> = {
   maxVersion: 0,
   encode: encodeEndTransactionRecord,
   decode: decodeEndTransactionRecord,
+  fields: endTransactionRecordFields,
 };

@@ -2,7 +2,7 @@
 
 import type { Reader } from "../../bytes/reader.ts";
 import type { Writer } from "../../bytes/writer.ts";
-import { checkVersion, type Input, type MessageSchema } from "../api.ts";
+import { checkVersion, type Input, type MessageField, type MessageSchema } from "../api.ts";
 
 /** EndTxnMarker, versions 0. */
 export interface EndTxnMarker {
@@ -24,6 +24,10 @@ export function decodeEndTxnMarker(r: Reader, version: number): EndTxnMarker {
   };
 }
 
+const endTxnMarkerFields: readonly MessageField[] = [
+  { name: "coordinatorEpoch" },
+];
+
 /** EndTxnMarker, for those who read or write any kind of message. */
 export const endTxnMarkerSchema: MessageSchema<EndTxnMarker> = {
   name: "EndTxnMarker",
@@ -32,4 +36,5 @@ export const endTxnMarkerSchema: MessageSchema<EndTxnMarker> = {
   maxVersion: 0,
   encode: encodeEndTxnMarker,
   decode: decodeEndTxnMarker,
+  fields: endTxnMarkerFields,
 };

@@ -2,7 +2,7 @@
 
 import type { Reader } from "../../bytes/reader.ts";
 import type { Writer } from "../../bytes/writer.ts";
-import { checkVersion, type Input, type MessageSchema } from "../api.ts";
+import { checkVersion, type Input, type MessageField, type MessageSchema } from "../api.ts";
 
 /** FeatureLevelRecord, type 12, versions 0, flexible from 0. */
 export interface FeatureLevelRecord {
@@ -31,6 +31,11 @@ export function decodeFeatureLevelRecord(r: Reader, version: number): FeatureLev
   return m;
 }
 
+const featureLevelRecordFields: readonly MessageField[] = [
+  { name: "name" },
+  { name: "featureLevel" },
+];
+
 /** FeatureLevelRecord, for those who read or write any kind of message. */
 export const featureLevelRecordSchema: MessageSchema<FeatureLevelRecord> = {
   name: "FeatureLevelRecord",
@@ -39,4 +44,5 @@ export const featureLevelRecordSchema: MessageSchema<FeatureLevelRecord> = {
   maxVersion: 0,
   encode: encodeFeatureLevelRecord,
   decode: decodeFeatureLevelRecord,
+  fields: featureLevelRecordFields,
 };

@@ -2,7 +2,7 @@
 
 import type { Reader } from "../../bytes/reader.ts";
 import type { Writer } from "../../bytes/writer.ts";
-import { checkVersion, type Input, type MessageSchema } from "../api.ts";
+import { checkVersion, type Input, type MessageField, type MessageSchema } from "../api.ts";
 
 /** FenceBrokerRecord, type 7, versions 0, flexible from 0. */
 export interface FenceBrokerRecord {
@@ -31,6 +31,11 @@ export function decodeFenceBrokerRecord(r: Reader, version: number): FenceBroker
   return m;
 }
 
+const fenceBrokerRecordFields: readonly MessageField[] = [
+  { name: "id" },
+  { name: "epoch" },
+];
+
 /** FenceBrokerRecord, for those who read or write any kind of message. */
 export const fenceBrokerRecordSchema: MessageSchema<FenceBrokerRecord> = {
   name: "FenceBrokerRecord",
@@ -39,4 +44,5 @@ export const fenceBrokerRecordSchema: MessageSchema<FenceBrokerRecord> = {
   maxVersion: 0,
   encode: encodeFenceBrokerRecord,
   decode: decodeFenceBrokerRecord,
+  fields: fenceBrokerRecordFields,
 };

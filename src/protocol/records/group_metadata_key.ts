@@ -2,7 +2,7 @@
 
 import type { Reader } from "../../bytes/reader.ts";
 import type { Writer } from "../../bytes/writer.ts";
-import { checkVersion, type Input, type MessageSchema } from "../api.ts";
+import { checkVersion, type Input, type MessageField, type MessageSchema } from "../api.ts";
 
 /** GroupMetadataKey, type 2, versions 0. */
 export interface GroupMetadataKey {
@@ -24,6 +24,10 @@ export function decodeGroupMetadataKey(r: Reader, version: number): GroupMetadat
   };
 }
 
+const groupMetadataKeyFields: readonly MessageField[] = [
+  { name: "group" },
+];
+
 /** GroupMetadataKey, for those who read or write any kind of message. */
 export const groupMetadataKeySchema: MessageSchema<GroupMetadataKey> = {
   name: "GroupMetadataKey",
@@ -32,4 +36,5 @@ export const groupMetadataKeySchema: MessageSchema<GroupMetadataKey> = {
   maxVersion: 0,
   encode: encodeGroupMetadataKey,
   decode: decodeGroupMetadataKey,
+  fields: groupMetadataKeyFields,
 };

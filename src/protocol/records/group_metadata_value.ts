@@ -2,7 +2,7 @@
 
 import type { Reader } from "../../bytes/reader.ts";
 import type { Writer } from "../../bytes/writer.ts";
-import { checkVersion, type Input, type MessageSchema, NO_BYTES } from "../api.ts";
+import { checkVersion, type Input, type MessageField, type MessageSchema, NO_BYTES } from "../api.ts";
 import { readList, writeList } from "../list.ts";
 
 /** GroupMetadataValue, type 2, versions 0-4, flexible from 4. */
@@ -106,6 +106,26 @@ function decodeGroupMetadataValueMemberMetadata(
   return m;
 }
 
+const groupMetadataValueMemberMetadataFields: readonly MessageField[] = [
+  { name: "memberId" },
+  { name: "groupInstanceId", from: 3 },
+  { name: "clientId" },
+  { name: "clientHost" },
+  { name: "rebalanceTimeout", from: 1 },
+  { name: "sessionTimeout" },
+  { name: "subscription" },
+  { name: "assignment" },
+];
+
+const groupMetadataValueFields: readonly MessageField[] = [
+  { name: "protocolType" },
+  { name: "generation" },
+  { name: "protocol" },
+  { name: "leader" },
+  { name: "currentStateTimestamp", from: 2 },
+  { name: "members", fields: groupMetadataValueMemberMetadataFields },
+];
+
 /** GroupMetadataValue, for those who read or write any kind of message. */
 export const groupMetadataValueSchema: MessageSchema<GroupMetadataValue> = {
   name: "GroupMetadataValue",
@@ -114,4 +134,5 @@ export const groupMetadataValueSchema: MessageSchema<GroupMetadataValue> = {
   maxVersion: 4,
   encode: encodeGroupMetadataValue,
   decode: decodeGroupMetadataValue,
+  fields: groupMetadataValueFields,
 };

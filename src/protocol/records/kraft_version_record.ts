@@ -2,7 +2,7 @@
 
 import type { Reader } from "../../bytes/reader.ts";
 import type { Writer } from "../../bytes/writer.ts";
-import { checkVersion, type Input, type MessageSchema } from "../api.ts";
+import { checkVersion, type Input, type MessageField, type MessageSchema } from "../api.ts";
 
 /** KRaftVersionRecord, versions 0, flexible from 0. */
 export interface KRaftVersionRecord {
@@ -31,6 +31,11 @@ export function decodeKRaftVersionRecord(r: Reader, version: number): KRaftVersi
   return m;
 }
 
+const kRaftVersionRecordFields: readonly MessageField[] = [
+  { name: "version" },
+  { name: "kRaftVersion" },
+];
+
 /** KRaftVersionRecord, for those who read or write any kind of message. */
 export const kRaftVersionRecordSchema: MessageSchema<KRaftVersionRecord> = {
   name: "KRaftVersionRecord",
@@ -39,4 +44,5 @@ export const kRaftVersionRecordSchema: MessageSchema<KRaftVersionRecord> = {
   maxVersion: 0,
   encode: encodeKRaftVersionRecord,
   decode: decodeKRaftVersionRecord,
+  fields: kRaftVersionRecordFields,
 };

@@ -2,7 +2,14 @@
 
 import type { Reader } from "../../bytes/reader.ts";
 import type { Writer } from "../../bytes/writer.ts";
-import { checkVersion, type Input, type MessageSchema, unsupportedField, ZERO_UUID } from "../api.ts";
+import {
+  checkVersion,
+  type Input,
+  type MessageField,
+  type MessageSchema,
+  unsupportedField,
+  ZERO_UUID,
+} from "../api.ts";
 import { readList, writeList } from "../list.ts";
 
 /** LeaderChangeMessage, versions 0-1, flexible from 0. */
@@ -66,6 +73,18 @@ function decodeLeaderChangeMessageVoter(r: Reader, version: number): LeaderChang
   return m;
 }
 
+const leaderChangeMessageVoterFields: readonly MessageField[] = [
+  { name: "voterId" },
+  { name: "voterDirectoryId", from: 1 },
+];
+
+const leaderChangeMessageFields: readonly MessageField[] = [
+  { name: "version" },
+  { name: "leaderId" },
+  { name: "voters", fields: leaderChangeMessageVoterFields },
+  { name: "grantingVoters", fields: leaderChangeMessageVoterFields },
+];
+
 /** LeaderChangeMessage, for those who read or write any kind of message. */
 export const leaderChangeMessageSchema: MessageSchema<LeaderChangeMessage> = {
   name: "LeaderChangeMessage",
@@ -74,4 +93,5 @@ export const leaderChangeMessageSchema: MessageSchema<LeaderChangeMessage> = {
   maxVersion: 1,
   encode: encodeLeaderChangeMessage,
   decode: decodeLeaderChangeMessage,
+  fields: leaderChangeMessageFields,
 };

@@ -2,7 +2,7 @@
 
 import type { Reader } from "../../bytes/reader.ts";
 import type { Writer } from "../../bytes/writer.ts";
-import { checkVersion, type Input, type MessageSchema } from "../api.ts";
+import { checkVersion, type Input, type MessageField, type MessageSchema } from "../api.ts";
 
 /** LegacyOffsetCommitKey, type 0, versions 0. */
 export interface LegacyOffsetCommitKey {
@@ -32,6 +32,12 @@ export function decodeLegacyOffsetCommitKey(r: Reader, version: number): LegacyO
   };
 }
 
+const legacyOffsetCommitKeyFields: readonly MessageField[] = [
+  { name: "group" },
+  { name: "topic" },
+  { name: "partition" },
+];
+
 /** LegacyOffsetCommitKey, for those who read or write any kind of message. */
 export const legacyOffsetCommitKeySchema: MessageSchema<LegacyOffsetCommitKey> = {
   name: "LegacyOffsetCommitKey",
@@ -40,4 +46,5 @@ export const legacyOffsetCommitKeySchema: MessageSchema<LegacyOffsetCommitKey> =
   maxVersion: 0,
   encode: encodeLegacyOffsetCommitKey,
   decode: decodeLegacyOffsetCommitKey,
+  fields: legacyOffsetCommitKeyFields,
 };

@@ -2,7 +2,7 @@
 
 import type { Reader } from "../../bytes/reader.ts";
 import type { Writer } from "../../bytes/writer.ts";
-import { checkVersion, type Input, type MessageSchema } from "../api.ts";
+import { checkVersion, type Input, type MessageField, type MessageSchema } from "../api.ts";
 
 /** LegacyOffsetCommitValue, type 0, versions 0. */
 export interface LegacyOffsetCommitValue {
@@ -32,6 +32,12 @@ export function decodeLegacyOffsetCommitValue(r: Reader, version: number): Legac
   };
 }
 
+const legacyOffsetCommitValueFields: readonly MessageField[] = [
+  { name: "offset" },
+  { name: "metadata" },
+  { name: "commitTimestamp" },
+];
+
 /** LegacyOffsetCommitValue, for those who read or write any kind of message. */
 export const legacyOffsetCommitValueSchema: MessageSchema<LegacyOffsetCommitValue> = {
   name: "LegacyOffsetCommitValue",
@@ -40,4 +46,5 @@ export const legacyOffsetCommitValueSchema: MessageSchema<LegacyOffsetCommitValu
   maxVersion: 0,
   encode: encodeLegacyOffsetCommitValue,
   decode: decodeLegacyOffsetCommitValue,
+  fields: legacyOffsetCommitValueFields,
 };

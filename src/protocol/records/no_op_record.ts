@@ -2,7 +2,7 @@
 
 import type { Reader } from "../../bytes/reader.ts";
 import type { Writer } from "../../bytes/writer.ts";
-import { checkVersion, type Input, type MessageSchema } from "../api.ts";
+import { checkVersion, type Input, type MessageField, type MessageSchema } from "../api.ts";
 
 /** NoOpRecord, type 20, versions 0, flexible from 0. */
 export type NoOpRecord = Record<string, never>;
@@ -21,6 +21,8 @@ export function decodeNoOpRecord(r: Reader, version: number): NoOpRecord {
   return m;
 }
 
+const noOpRecordFields: readonly MessageField[] = [];
+
 /** NoOpRecord, for those who read or write any kind of message. */
 export const noOpRecordSchema: MessageSchema<NoOpRecord> = {
   name: "NoOpRecord",
@@ -29,4 +31,5 @@ export const noOpRecordSchema: MessageSchema<NoOpRecord> = {
   maxVersion: 0,
   encode: encodeNoOpRecord,
   decode: decodeNoOpRecord,
+  fields: noOpRecordFields,
 };

@@ -2,7 +2,7 @@
 
 import type { Reader } from "../../bytes/reader.ts";
 import type { Writer } from "../../bytes/writer.ts";
-import { checkVersion, type Input, type MessageSchema } from "../api.ts";
+import { checkVersion, type Input, type MessageField, type MessageSchema } from "../api.ts";
 
 /** OffsetCommitKey, type 1, versions 0. */
 export interface OffsetCommitKey {
@@ -32,6 +32,12 @@ export function decodeOffsetCommitKey(r: Reader, version: number): OffsetCommitK
   };
 }
 
+const offsetCommitKeyFields: readonly MessageField[] = [
+  { name: "group" },
+  { name: "topic" },
+  { name: "partition" },
+];
+
 /** OffsetCommitKey, for those who read or write any kind of message. */
 export const offsetCommitKeySchema: MessageSchema<OffsetCommitKey> = {
   name: "OffsetCommitKey",
@@ -40,4 +46,5 @@ export const offsetCommitKeySchema: MessageSchema<OffsetCommitKey> = {
   maxVersion: 0,
   encode: encodeOffsetCommitKey,
   decode: decodeOffsetCommitKey,
+  fields: offsetCommitKeyFields,
 };

@@ -2,7 +2,7 @@
 
 import type { Reader } from "../../bytes/reader.ts";
 import { Writer } from "../../bytes/writer.ts";
-import { checkVersion, type Input, type MessageSchema, ZERO_UUID } from "../api.ts";
+import { checkVersion, type Input, type MessageField, type MessageSchema, ZERO_UUID } from "../api.ts";
 
 /** OffsetCommitValue, type 1, versions 0-4, flexible from 4. */
 export interface OffsetCommitValue {
@@ -64,6 +64,15 @@ export function decodeOffsetCommitValue(r: Reader, version: number): OffsetCommi
   return m;
 }
 
+const offsetCommitValueFields: readonly MessageField[] = [
+  { name: "offset" },
+  { name: "leaderEpoch", from: 3 },
+  { name: "metadata" },
+  { name: "commitTimestamp" },
+  { name: "expireTimestamp", from: 1, until: 1 },
+  { name: "topicId", from: 4, unless: ZERO_UUID },
+];
+
 /** OffsetCommitValue, for those who read or write any kind of message. */
 export const offsetCommitValueSchema: MessageSchema<OffsetCommitValue> = {
   name: "OffsetCommitValue",
@@ -72,4 +81,5 @@ export const offsetCommitValueSchema: MessageSchema<OffsetCommitValue> = {
   maxVersion: 4,
   encode: encodeOffsetCommitValue,
   decode: decodeOffsetCommitValue,
+  fields: offsetCommitValueFields,
 };

@@ -2,7 +2,14 @@
 
 import type { Reader } from "../../bytes/reader.ts";
 import { Writer } from "../../bytes/writer.ts";
-import { checkVersion, type Input, type MessageSchema, unsupportedField, ZERO_UUID } from "../api.ts";
+import {
+  checkVersion,
+  type Input,
+  type MessageField,
+  type MessageSchema,
+  unsupportedField,
+  ZERO_UUID,
+} from "../api.ts";
 import { readInt32, readListOrNull, readUuid, writeInt32, writeList, writeUuid } from "../list.ts";
 
 /** PartitionChangeRecord, type 5, versions 0-2, flexible from 0. */
@@ -142,6 +149,20 @@ export function decodePartitionChangeRecord(r: Reader, version: number): Partiti
   return m;
 }
 
+const partitionChangeRecordFields: readonly MessageField[] = [
+  { name: "partitionId" },
+  { name: "topicId" },
+  { name: "isr", unless: null },
+  { name: "leader", unless: -2 },
+  { name: "replicas", unless: null },
+  { name: "removingReplicas", unless: null },
+  { name: "addingReplicas", unless: null },
+  { name: "leaderRecoveryState", unless: -1 },
+  { name: "directories", from: 1, unless: null },
+  { name: "eligibleLeaderReplicas", from: 2, unless: null },
+  { name: "lastKnownElr", from: 2, unless: null },
+];
+
 /** PartitionChangeRecord, for those who read or write any kind of message. */
 export const partitionChangeRecordSchema: MessageSchema<PartitionChangeRecord> = {
   name: "PartitionChangeRecord",
@@ -150,4 +171,5 @@ export const partitionChangeRecordSchema: MessageSchema<PartitionChangeRecord> =
   maxVersion: 2,
   encode: encodePartitionChangeRecord,
   decode: decodePartitionChangeRecord,
+  fields: partitionChangeRecordFields,
 };

@@ -2,7 +2,14 @@
 
 import type { Reader } from "../../bytes/reader.ts";
 import { Writer } from "../../bytes/writer.ts";
-import { checkVersion, type Input, type MessageSchema, unsupportedField, ZERO_UUID } from "../api.ts";
+import {
+  checkVersion,
+  type Input,
+  type MessageField,
+  type MessageSchema,
+  unsupportedField,
+  ZERO_UUID,
+} from "../api.ts";
 import { readInt32, readList, readListOrNull, readUuid, writeInt32, writeList, writeUuid } from "../list.ts";
 
 /** PartitionRecord, type 3, versions 0-2, flexible from 0. */
@@ -102,6 +109,22 @@ export function decodePartitionRecord(r: Reader, version: number): PartitionReco
   return m;
 }
 
+const partitionRecordFields: readonly MessageField[] = [
+  { name: "partitionId" },
+  { name: "topicId" },
+  { name: "replicas" },
+  { name: "isr" },
+  { name: "removingReplicas" },
+  { name: "addingReplicas" },
+  { name: "leader" },
+  { name: "leaderRecoveryState", unless: 0 },
+  { name: "leaderEpoch" },
+  { name: "partitionEpoch" },
+  { name: "directories", from: 1 },
+  { name: "eligibleLeaderReplicas", from: 2, unless: null },
+  { name: "lastKnownElr", from: 2, unless: null },
+];
+
 /** PartitionRecord, for those who read or write any kind of message. */
 export const partitionRecordSchema: MessageSchema<PartitionRecord> = {
   name: "PartitionRecord",
@@ -110,4 +133,5 @@ export const partitionRecordSchema: MessageSchema<PartitionRecord> = {
   maxVersion: 2,
   encode: encodePartitionRecord,
   decode: decodePartitionRecord,
+  fields: partitionRecordFields,
 };

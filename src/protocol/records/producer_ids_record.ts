@@ -2,7 +2,7 @@
 
 import type { Reader } from "../../bytes/reader.ts";
 import type { Writer } from "../../bytes/writer.ts";
-import { checkVersion, type Input, type MessageSchema } from "../api.ts";
+import { checkVersion, type Input, type MessageField, type MessageSchema } from "../api.ts";
 
 /** ProducerIdsRecord, type 15, versions 0, flexible from 0. */
 export interface ProducerIdsRecord {
@@ -35,6 +35,12 @@ export function decodeProducerIdsRecord(r: Reader, version: number): ProducerIds
   return m;
 }
 
+const producerIdsRecordFields: readonly MessageField[] = [
+  { name: "brokerId" },
+  { name: "brokerEpoch" },
+  { name: "nextProducerId" },
+];
+
 /** ProducerIdsRecord, for those who read or write any kind of message. */
 export const producerIdsRecordSchema: MessageSchema<ProducerIdsRecord> = {
   name: "ProducerIdsRecord",
@@ -43,4 +49,5 @@ export const producerIdsRecordSchema: MessageSchema<ProducerIdsRecord> = {
   maxVersion: 0,
   encode: encodeProducerIdsRecord,
   decode: decodeProducerIdsRecord,
+  fields: producerIdsRecordFields,
 };

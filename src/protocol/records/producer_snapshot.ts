@@ -2,7 +2,7 @@
 
 import type { Reader } from "../../bytes/reader.ts";
 import type { Writer } from "../../bytes/writer.ts";
-import { checkVersion, type Input, type MessageSchema } from "../api.ts";
+import { checkVersion, type Input, type MessageField, type MessageSchema } from "../api.ts";
 import { readList, writeList } from "../list.ts";
 
 /** ProducerSnapshot, versions 1. */
@@ -73,6 +73,22 @@ function decodeProducerSnapshotProducerEntry(r: Reader): ProducerSnapshotProduce
   };
 }
 
+const producerSnapshotProducerEntryFields: readonly MessageField[] = [
+  { name: "producerId" },
+  { name: "epoch" },
+  { name: "lastSequence" },
+  { name: "lastOffset" },
+  { name: "offsetDelta" },
+  { name: "timestamp" },
+  { name: "coordinatorEpoch" },
+  { name: "currentTxnFirstOffset" },
+];
+
+const producerSnapshotFields: readonly MessageField[] = [
+  { name: "crc" },
+  { name: "producerEntries", fields: producerSnapshotProducerEntryFields },
+];
+
 /** ProducerSnapshot, for those who read or write any kind of message. */
 export const producerSnapshotSchema: MessageSchema<ProducerSnapshot> = {
   name: "ProducerSnapshot",
@@ -81,4 +97,5 @@ export const producerSnapshotSchema: MessageSchema<ProducerSnapshot> = {
   maxVersion: 1,
   encode: encodeProducerSnapshot,
   decode: decodeProducerSnapshot,
+  fields: producerSnapshotFields,
 };

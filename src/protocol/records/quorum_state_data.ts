@@ -2,7 +2,14 @@
 
 import type { Reader } from "../../bytes/reader.ts";
 import type { Writer } from "../../bytes/writer.ts";
-import { checkVersion, type Input, type MessageSchema, unsupportedField, ZERO_UUID } from "../api.ts";
+import {
+  checkVersion,
+  type Input,
+  type MessageField,
+  type MessageSchema,
+  unsupportedField,
+  ZERO_UUID,
+} from "../api.ts";
 import { readListOrNull, writeList } from "../list.ts";
 
 /** QuorumStateData, versions 0-1, flexible from 0. */
@@ -80,6 +87,20 @@ function decodeQuorumStateDataVoter(r: Reader, _version: number): QuorumStateDat
   return m;
 }
 
+const quorumStateDataVoterFields: readonly MessageField[] = [
+  { name: "voterId" },
+];
+
+const quorumStateDataFields: readonly MessageField[] = [
+  { name: "clusterId", until: 0 },
+  { name: "leaderId" },
+  { name: "leaderEpoch" },
+  { name: "votedId" },
+  { name: "votedDirectoryId", from: 1 },
+  { name: "appliedOffset", until: 0 },
+  { name: "currentVoters", until: 0, fields: quorumStateDataVoterFields },
+];
+
 /** QuorumStateData, for those who read or write any kind of message. */
 export const quorumStateDataSchema: MessageSchema<QuorumStateData> = {
   name: "QuorumStateData",
@@ -88,4 +109,5 @@ export const quorumStateDataSchema: MessageSchema<QuorumStateData> = {
   maxVersion: 1,
   encode: encodeQuorumStateData,
   decode: decodeQuorumStateData,
+  fields: quorumStateDataFields,
 };

@@ -2,7 +2,14 @@
 
 import type { Reader } from "../../bytes/reader.ts";
 import { Writer } from "../../bytes/writer.ts";
-import { checkVersion, type Input, type MessageSchema, unsupportedField, ZERO_UUID } from "../api.ts";
+import {
+  checkVersion,
+  type Input,
+  type MessageField,
+  type MessageSchema,
+  unsupportedField,
+  ZERO_UUID,
+} from "../api.ts";
 import { readList, readListOrNull, readUuid, writeList, writeUuid } from "../list.ts";
 
 /** RegisterBrokerRecord, type 0, versions 0-4, flexible from 0. */
@@ -155,6 +162,33 @@ function decodeRegisterBrokerRecordBrokerFeature(r: Reader, _version: number): R
   return m;
 }
 
+const registerBrokerRecordBrokerEndpointFields: readonly MessageField[] = [
+  { name: "name" },
+  { name: "host" },
+  { name: "port" },
+  { name: "securityProtocol" },
+];
+
+const registerBrokerRecordBrokerFeatureFields: readonly MessageField[] = [
+  { name: "name" },
+  { name: "minSupportedVersion" },
+  { name: "maxSupportedVersion" },
+];
+
+const registerBrokerRecordFields: readonly MessageField[] = [
+  { name: "brokerId" },
+  { name: "isMigratingZkBroker", from: 2 },
+  { name: "incarnationId" },
+  { name: "brokerEpoch" },
+  { name: "endPoints", fields: registerBrokerRecordBrokerEndpointFields },
+  { name: "features", fields: registerBrokerRecordBrokerFeatureFields },
+  { name: "rack" },
+  { name: "fenced" },
+  { name: "inControlledShutdown", from: 1 },
+  { name: "logDirs", from: 3, unless: [] },
+  { name: "cordonedLogDirs", from: 4, unless: null },
+];
+
 /** RegisterBrokerRecord, for those who read or write any kind of message. */
 export const registerBrokerRecordSchema: MessageSchema<RegisterBrokerRecord> = {
   name: "RegisterBrokerRecord",
@@ -163,4 +197,5 @@ export const registerBrokerRecordSchema: MessageSchema<RegisterBrokerRecord> = {
   maxVersion: 4,
   encode: encodeRegisterBrokerRecord,
   decode: decodeRegisterBrokerRecord,
+  fields: registerBrokerRecordFields,
 };

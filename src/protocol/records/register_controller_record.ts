@@ -2,7 +2,7 @@
 
 import type { Reader } from "../../bytes/reader.ts";
 import type { Writer } from "../../bytes/writer.ts";
-import { checkVersion, type Input, type MessageSchema, ZERO_UUID } from "../api.ts";
+import { checkVersion, type Input, type MessageField, type MessageSchema, ZERO_UUID } from "../api.ts";
 import { readList, writeList } from "../list.ts";
 
 /** RegisterControllerRecord, type 27, versions 0, flexible from 0. */
@@ -108,6 +108,27 @@ function decodeRegisterControllerRecordControllerFeature(r: Reader): RegisterCon
   return m;
 }
 
+const registerControllerRecordControllerEndpointFields: readonly MessageField[] = [
+  { name: "name" },
+  { name: "host" },
+  { name: "port" },
+  { name: "securityProtocol" },
+];
+
+const registerControllerRecordControllerFeatureFields: readonly MessageField[] = [
+  { name: "name" },
+  { name: "minSupportedVersion" },
+  { name: "maxSupportedVersion" },
+];
+
+const registerControllerRecordFields: readonly MessageField[] = [
+  { name: "controllerId" },
+  { name: "incarnationId" },
+  { name: "zkMigrationReady" },
+  { name: "endPoints", fields: registerControllerRecordControllerEndpointFields },
+  { name: "features", fields: registerControllerRecordControllerFeatureFields },
+];
+
 /** RegisterControllerRecord, for those who read or write any kind of message. */
 export const registerControllerRecordSchema: MessageSchema<RegisterControllerRecord> = {
   name: "RegisterControllerRecord",
@@ -116,4 +137,5 @@ export const registerControllerRecordSchema: MessageSchema<RegisterControllerRec
   maxVersion: 0,
   encode: encodeRegisterControllerRecord,
   decode: decodeRegisterControllerRecord,
+  fields: registerControllerRecordFields,
 };

@@ -2,7 +2,7 @@
 
 import type { Reader } from "../../bytes/reader.ts";
 import { Writer } from "../../bytes/writer.ts";
-import { checkVersion, type Input, type MessageSchema, ZERO_UUID } from "../api.ts";
+import { checkVersion, type Input, type MessageField, type MessageSchema, ZERO_UUID } from "../api.ts";
 import { readList, writeList } from "../list.ts";
 
 /** RemoteLogSegmentMetadataRecord, type 0, versions 0, flexible from 0. */
@@ -171,6 +171,36 @@ function decodeRemoteLogSegmentMetadataRecordSegmentLeaderEpochEntry(
   return m;
 }
 
+const remoteLogSegmentMetadataRecordTopicIdPartitionEntryFields: readonly MessageField[] = [
+  { name: "name" },
+  { name: "id" },
+  { name: "partition" },
+];
+
+const remoteLogSegmentMetadataRecordRemoteLogSegmentIdEntryFields: readonly MessageField[] = [
+  { name: "topicIdPartition", fields: remoteLogSegmentMetadataRecordTopicIdPartitionEntryFields },
+  { name: "id" },
+];
+
+const remoteLogSegmentMetadataRecordSegmentLeaderEpochEntryFields: readonly MessageField[] = [
+  { name: "leaderEpoch" },
+  { name: "offset" },
+];
+
+const remoteLogSegmentMetadataRecordFields: readonly MessageField[] = [
+  { name: "remoteLogSegmentId", fields: remoteLogSegmentMetadataRecordRemoteLogSegmentIdEntryFields },
+  { name: "startOffset" },
+  { name: "endOffset" },
+  { name: "brokerId" },
+  { name: "maxTimestampMs" },
+  { name: "eventTimestampMs" },
+  { name: "segmentLeaderEpochs", fields: remoteLogSegmentMetadataRecordSegmentLeaderEpochEntryFields },
+  { name: "segmentSizeInBytes" },
+  { name: "customMetadata" },
+  { name: "remoteLogSegmentState" },
+  { name: "txnIndexEmpty", unless: false },
+];
+
 /** RemoteLogSegmentMetadataRecord, for those who read or write any kind of message. */
 export const remoteLogSegmentMetadataRecordSchema: MessageSchema<RemoteLogSegmentMetadataRecord> = {
   name: "RemoteLogSegmentMetadataRecord",
@@ -179,4 +209,5 @@ export const remoteLogSegmentMetadataRecordSchema: MessageSchema<RemoteLogSegmen
   maxVersion: 0,
   encode: encodeRemoteLogSegmentMetadataRecord,
   decode: decodeRemoteLogSegmentMetadataRecord,
+  fields: remoteLogSegmentMetadataRecordFields,
 };

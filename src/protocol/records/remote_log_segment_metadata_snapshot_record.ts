@@ -2,7 +2,7 @@
 
 import type { Reader } from "../../bytes/reader.ts";
 import { Writer } from "../../bytes/writer.ts";
-import { checkVersion, type Input, type MessageSchema, ZERO_UUID } from "../api.ts";
+import { checkVersion, type Input, type MessageField, type MessageSchema, ZERO_UUID } from "../api.ts";
 import { readList, writeList } from "../list.ts";
 
 /** RemoteLogSegmentMetadataSnapshotRecord, type 3, versions 0, flexible from 0. */
@@ -120,6 +120,25 @@ function decodeRemoteLogSegmentMetadataSnapshotRecordSegmentLeaderEpochEntry(
   return m;
 }
 
+const remoteLogSegmentMetadataSnapshotRecordSegmentLeaderEpochEntryFields: readonly MessageField[] = [
+  { name: "leaderEpoch" },
+  { name: "offset" },
+];
+
+const remoteLogSegmentMetadataSnapshotRecordFields: readonly MessageField[] = [
+  { name: "segmentId" },
+  { name: "startOffset" },
+  { name: "endOffset" },
+  { name: "brokerId" },
+  { name: "maxTimestampMs" },
+  { name: "eventTimestampMs" },
+  { name: "segmentLeaderEpochs", fields: remoteLogSegmentMetadataSnapshotRecordSegmentLeaderEpochEntryFields },
+  { name: "segmentSizeInBytes" },
+  { name: "customMetadata" },
+  { name: "remoteLogSegmentState" },
+  { name: "txnIndexEmpty", unless: false },
+];
+
 /** RemoteLogSegmentMetadataSnapshotRecord, for those who read or write any kind of message. */
 export const remoteLogSegmentMetadataSnapshotRecordSchema: MessageSchema<RemoteLogSegmentMetadataSnapshotRecord> = {
   name: "RemoteLogSegmentMetadataSnapshotRecord",
@@ -128,4 +147,5 @@ export const remoteLogSegmentMetadataSnapshotRecordSchema: MessageSchema<RemoteL
   maxVersion: 0,
   encode: encodeRemoteLogSegmentMetadataSnapshotRecord,
   decode: decodeRemoteLogSegmentMetadataSnapshotRecord,
+  fields: remoteLogSegmentMetadataSnapshotRecordFields,
 };

@@ -2,7 +2,7 @@
 
 import type { Reader } from "../../bytes/reader.ts";
 import type { Writer } from "../../bytes/writer.ts";
-import { checkVersion, type Input, type MessageSchema, ZERO_UUID } from "../api.ts";
+import { checkVersion, type Input, type MessageField, type MessageSchema, ZERO_UUID } from "../api.ts";
 
 /** RemoteLogSegmentMetadataUpdateRecord, type 1, versions 0, flexible from 0. */
 export interface RemoteLogSegmentMetadataUpdateRecord {
@@ -110,6 +110,25 @@ function decodeRemoteLogSegmentMetadataUpdateRecordTopicIdPartitionEntry(
   return m;
 }
 
+const remoteLogSegmentMetadataUpdateRecordTopicIdPartitionEntryFields: readonly MessageField[] = [
+  { name: "name" },
+  { name: "id" },
+  { name: "partition" },
+];
+
+const remoteLogSegmentMetadataUpdateRecordRemoteLogSegmentIdEntryFields: readonly MessageField[] = [
+  { name: "topicIdPartition", fields: remoteLogSegmentMetadataUpdateRecordTopicIdPartitionEntryFields },
+  { name: "id" },
+];
+
+const remoteLogSegmentMetadataUpdateRecordFields: readonly MessageField[] = [
+  { name: "remoteLogSegmentId", fields: remoteLogSegmentMetadataUpdateRecordRemoteLogSegmentIdEntryFields },
+  { name: "brokerId" },
+  { name: "eventTimestampMs" },
+  { name: "customMetadata" },
+  { name: "remoteLogSegmentState" },
+];
+
 /** RemoteLogSegmentMetadataUpdateRecord, for those who read or write any kind of message. */
 export const remoteLogSegmentMetadataUpdateRecordSchema: MessageSchema<RemoteLogSegmentMetadataUpdateRecord> = {
   name: "RemoteLogSegmentMetadataUpdateRecord",
@@ -118,4 +137,5 @@ export const remoteLogSegmentMetadataUpdateRecordSchema: MessageSchema<RemoteLog
   maxVersion: 0,
   encode: encodeRemoteLogSegmentMetadataUpdateRecord,
   decode: decodeRemoteLogSegmentMetadataUpdateRecord,
+  fields: remoteLogSegmentMetadataUpdateRecordFields,
 };

@@ -2,7 +2,7 @@
 
 import type { Reader } from "../../bytes/reader.ts";
 import type { Writer } from "../../bytes/writer.ts";
-import { checkVersion, type Input, type MessageSchema, ZERO_UUID } from "../api.ts";
+import { checkVersion, type Input, type MessageField, type MessageSchema, ZERO_UUID } from "../api.ts";
 
 /** RemotePartitionDeleteMetadataRecord, type 2, versions 0, flexible from 0. */
 export interface RemotePartitionDeleteMetadataRecord {
@@ -78,6 +78,19 @@ function decodeRemotePartitionDeleteMetadataRecordTopicIdPartitionEntry(
   return m;
 }
 
+const remotePartitionDeleteMetadataRecordTopicIdPartitionEntryFields: readonly MessageField[] = [
+  { name: "name" },
+  { name: "id" },
+  { name: "partition" },
+];
+
+const remotePartitionDeleteMetadataRecordFields: readonly MessageField[] = [
+  { name: "topicIdPartition", fields: remotePartitionDeleteMetadataRecordTopicIdPartitionEntryFields },
+  { name: "brokerId" },
+  { name: "eventTimestampMs" },
+  { name: "remotePartitionDeleteState" },
+];
+
 /** RemotePartitionDeleteMetadataRecord, for those who read or write any kind of message. */
 export const remotePartitionDeleteMetadataRecordSchema: MessageSchema<RemotePartitionDeleteMetadataRecord> = {
   name: "RemotePartitionDeleteMetadataRecord",
@@ -86,4 +99,5 @@ export const remotePartitionDeleteMetadataRecordSchema: MessageSchema<RemotePart
   maxVersion: 0,
   encode: encodeRemotePartitionDeleteMetadataRecord,
   decode: decodeRemotePartitionDeleteMetadataRecord,
+  fields: remotePartitionDeleteMetadataRecordFields,
 };

@@ -2,7 +2,7 @@
 
 import type { Reader } from "../../bytes/reader.ts";
 import type { Writer } from "../../bytes/writer.ts";
-import { checkVersion, type Input, type MessageSchema, ZERO_UUID } from "../api.ts";
+import { checkVersion, type Input, type MessageField, type MessageSchema, ZERO_UUID } from "../api.ts";
 
 /** RemoveAccessControlEntryRecord, type 19, versions 0, flexible from 0. */
 export interface RemoveAccessControlEntryRecord {
@@ -31,6 +31,10 @@ export function decodeRemoveAccessControlEntryRecord(r: Reader, version: number)
   return m;
 }
 
+const removeAccessControlEntryRecordFields: readonly MessageField[] = [
+  { name: "id" },
+];
+
 /** RemoveAccessControlEntryRecord, for those who read or write any kind of message. */
 export const removeAccessControlEntryRecordSchema: MessageSchema<RemoveAccessControlEntryRecord> = {
   name: "RemoveAccessControlEntryRecord",
@@ -39,4 +43,5 @@ export const removeAccessControlEntryRecordSchema: MessageSchema<RemoveAccessCon
   maxVersion: 0,
   encode: encodeRemoveAccessControlEntryRecord,
   decode: decodeRemoveAccessControlEntryRecord,
+  fields: removeAccessControlEntryRecordFields,
 };

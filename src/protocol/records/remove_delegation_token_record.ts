@@ -2,7 +2,7 @@
 
 import type { Reader } from "../../bytes/reader.ts";
 import type { Writer } from "../../bytes/writer.ts";
-import { checkVersion, type Input, type MessageSchema } from "../api.ts";
+import { checkVersion, type Input, type MessageField, type MessageSchema } from "../api.ts";
 
 /** RemoveDelegationTokenRecord, type 26, versions 0, flexible from 0. */
 export interface RemoveDelegationTokenRecord {
@@ -31,6 +31,10 @@ export function decodeRemoveDelegationTokenRecord(r: Reader, version: number): R
   return m;
 }
 
+const removeDelegationTokenRecordFields: readonly MessageField[] = [
+  { name: "tokenId" },
+];
+
 /** RemoveDelegationTokenRecord, for those who read or write any kind of message. */
 export const removeDelegationTokenRecordSchema: MessageSchema<RemoveDelegationTokenRecord> = {
   name: "RemoveDelegationTokenRecord",
@@ -39,4 +43,5 @@ export const removeDelegationTokenRecordSchema: MessageSchema<RemoveDelegationTo
   maxVersion: 0,
   encode: encodeRemoveDelegationTokenRecord,
   decode: decodeRemoveDelegationTokenRecord,
+  fields: removeDelegationTokenRecordFields,
 };

@@ -2,7 +2,7 @@
 
 import type { Reader } from "../../bytes/reader.ts";
 import type { Writer } from "../../bytes/writer.ts";
-import { checkVersion, type Input, type MessageSchema, ZERO_UUID } from "../api.ts";
+import { checkVersion, type Input, type MessageField, type MessageSchema, ZERO_UUID } from "../api.ts";
 
 /** RemoveTopicRecord, type 9, versions 0, flexible from 0. */
 export interface RemoveTopicRecord {
@@ -27,6 +27,10 @@ export function decodeRemoveTopicRecord(r: Reader, version: number): RemoveTopic
   return m;
 }
 
+const removeTopicRecordFields: readonly MessageField[] = [
+  { name: "topicId" },
+];
+
 /** RemoveTopicRecord, for those who read or write any kind of message. */
 export const removeTopicRecordSchema: MessageSchema<RemoveTopicRecord> = {
   name: "RemoveTopicRecord",
@@ -35,4 +39,5 @@ export const removeTopicRecordSchema: MessageSchema<RemoveTopicRecord> = {
   maxVersion: 0,
   encode: encodeRemoveTopicRecord,
   decode: decodeRemoveTopicRecord,
+  fields: removeTopicRecordFields,
 };

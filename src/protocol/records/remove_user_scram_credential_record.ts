@@ -2,7 +2,7 @@
 
 import type { Reader } from "../../bytes/reader.ts";
 import type { Writer } from "../../bytes/writer.ts";
-import { checkVersion, type Input, type MessageSchema } from "../api.ts";
+import { checkVersion, type Input, type MessageField, type MessageSchema } from "../api.ts";
 
 /** RemoveUserScramCredentialRecord, type 22, versions 0, flexible from 0. */
 export interface RemoveUserScramCredentialRecord {
@@ -35,6 +35,11 @@ export function decodeRemoveUserScramCredentialRecord(r: Reader, version: number
   return m;
 }
 
+const removeUserScramCredentialRecordFields: readonly MessageField[] = [
+  { name: "name" },
+  { name: "mechanism" },
+];
+
 /** RemoveUserScramCredentialRecord, for those who read or write any kind of message. */
 export const removeUserScramCredentialRecordSchema: MessageSchema<RemoveUserScramCredentialRecord> = {
   name: "RemoveUserScramCredentialRecord",
@@ -43,4 +48,5 @@ export const removeUserScramCredentialRecordSchema: MessageSchema<RemoveUserScra
   maxVersion: 0,
   encode: encodeRemoveUserScramCredentialRecord,
   decode: decodeRemoveUserScramCredentialRecord,
+  fields: removeUserScramCredentialRecordFields,
 };

@@ -2,7 +2,7 @@
 
 import type { Reader } from "../../bytes/reader.ts";
 import type { Writer } from "../../bytes/writer.ts";
-import { checkVersion, type Input, type MessageSchema } from "../api.ts";
+import { checkVersion, type Input, type MessageField, type MessageSchema } from "../api.ts";
 
 /** ShareGroupCurrentMemberAssignmentKey, type 14, versions 0. */
 export interface ShareGroupCurrentMemberAssignmentKey {
@@ -35,6 +35,11 @@ export function decodeShareGroupCurrentMemberAssignmentKey(
   };
 }
 
+const shareGroupCurrentMemberAssignmentKeyFields: readonly MessageField[] = [
+  { name: "groupId" },
+  { name: "memberId" },
+];
+
 /** ShareGroupCurrentMemberAssignmentKey, for those who read or write any kind of message. */
 export const shareGroupCurrentMemberAssignmentKeySchema: MessageSchema<ShareGroupCurrentMemberAssignmentKey> = {
   name: "ShareGroupCurrentMemberAssignmentKey",
@@ -43,4 +48,5 @@ export const shareGroupCurrentMemberAssignmentKeySchema: MessageSchema<ShareGrou
   maxVersion: 0,
   encode: encodeShareGroupCurrentMemberAssignmentKey,
   decode: decodeShareGroupCurrentMemberAssignmentKey,
+  fields: shareGroupCurrentMemberAssignmentKeyFields,
 };

@@ -2,7 +2,7 @@
 
 import type { Reader } from "../../bytes/reader.ts";
 import type { Writer } from "../../bytes/writer.ts";
-import { checkVersion, type Input, type MessageSchema, ZERO_UUID } from "../api.ts";
+import { checkVersion, type Input, type MessageField, type MessageSchema, ZERO_UUID } from "../api.ts";
 import { readInt32, readList, writeInt32, writeList } from "../list.ts";
 
 /** ShareGroupCurrentMemberAssignmentValue, type 14, versions 0, flexible from 0. */
@@ -75,6 +75,18 @@ function decodeShareGroupCurrentMemberAssignmentValueTopicPartitions(
   return m;
 }
 
+const shareGroupCurrentMemberAssignmentValueTopicPartitionsFields: readonly MessageField[] = [
+  { name: "topicId" },
+  { name: "partitions" },
+];
+
+const shareGroupCurrentMemberAssignmentValueFields: readonly MessageField[] = [
+  { name: "memberEpoch" },
+  { name: "previousMemberEpoch" },
+  { name: "state" },
+  { name: "assignedPartitions", fields: shareGroupCurrentMemberAssignmentValueTopicPartitionsFields },
+];
+
 /** ShareGroupCurrentMemberAssignmentValue, for those who read or write any kind of message. */
 export const shareGroupCurrentMemberAssignmentValueSchema: MessageSchema<ShareGroupCurrentMemberAssignmentValue> = {
   name: "ShareGroupCurrentMemberAssignmentValue",
@@ -83,4 +95,5 @@ export const shareGroupCurrentMemberAssignmentValueSchema: MessageSchema<ShareGr
   maxVersion: 0,
   encode: encodeShareGroupCurrentMemberAssignmentValue,
   decode: decodeShareGroupCurrentMemberAssignmentValue,
+  fields: shareGroupCurrentMemberAssignmentValueFields,
 };

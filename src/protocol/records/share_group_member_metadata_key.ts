@@ -2,7 +2,7 @@
 
 import type { Reader } from "../../bytes/reader.ts";
 import type { Writer } from "../../bytes/writer.ts";
-import { checkVersion, type Input, type MessageSchema } from "../api.ts";
+import { checkVersion, type Input, type MessageField, type MessageSchema } from "../api.ts";
 
 /** ShareGroupMemberMetadataKey, type 10, versions 0. */
 export interface ShareGroupMemberMetadataKey {
@@ -32,6 +32,11 @@ export function decodeShareGroupMemberMetadataKey(r: Reader, version: number): S
   };
 }
 
+const shareGroupMemberMetadataKeyFields: readonly MessageField[] = [
+  { name: "groupId" },
+  { name: "memberId" },
+];
+
 /** ShareGroupMemberMetadataKey, for those who read or write any kind of message. */
 export const shareGroupMemberMetadataKeySchema: MessageSchema<ShareGroupMemberMetadataKey> = {
   name: "ShareGroupMemberMetadataKey",
@@ -40,4 +45,5 @@ export const shareGroupMemberMetadataKeySchema: MessageSchema<ShareGroupMemberMe
   maxVersion: 0,
   encode: encodeShareGroupMemberMetadataKey,
   decode: decodeShareGroupMemberMetadataKey,
+  fields: shareGroupMemberMetadataKeyFields,
 };

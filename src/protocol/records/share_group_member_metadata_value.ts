@@ -2,7 +2,7 @@
 
 import type { Reader } from "../../bytes/reader.ts";
 import type { Writer } from "../../bytes/writer.ts";
-import { checkVersion, type Input, type MessageSchema } from "../api.ts";
+import { checkVersion, type Input, type MessageField, type MessageSchema } from "../api.ts";
 import { readList, readString, writeList, writeString } from "../list.ts";
 
 /** ShareGroupMemberMetadataValue, type 10, versions 0, flexible from 0. */
@@ -44,6 +44,13 @@ export function decodeShareGroupMemberMetadataValue(r: Reader, version: number):
   return m;
 }
 
+const shareGroupMemberMetadataValueFields: readonly MessageField[] = [
+  { name: "rackId" },
+  { name: "clientId" },
+  { name: "clientHost" },
+  { name: "subscribedTopicNames" },
+];
+
 /** ShareGroupMemberMetadataValue, for those who read or write any kind of message. */
 export const shareGroupMemberMetadataValueSchema: MessageSchema<ShareGroupMemberMetadataValue> = {
   name: "ShareGroupMemberMetadataValue",
@@ -52,4 +59,5 @@ export const shareGroupMemberMetadataValueSchema: MessageSchema<ShareGroupMember
   maxVersion: 0,
   encode: encodeShareGroupMemberMetadataValue,
   decode: decodeShareGroupMemberMetadataValue,
+  fields: shareGroupMemberMetadataValueFields,
 };

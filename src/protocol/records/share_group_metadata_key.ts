@@ -2,7 +2,7 @@
 
 import type { Reader } from "../../bytes/reader.ts";
 import type { Writer } from "../../bytes/writer.ts";
-import { checkVersion, type Input, type MessageSchema } from "../api.ts";
+import { checkVersion, type Input, type MessageField, type MessageSchema } from "../api.ts";
 
 /** ShareGroupMetadataKey, type 11, versions 0. */
 export interface ShareGroupMetadataKey {
@@ -24,6 +24,10 @@ export function decodeShareGroupMetadataKey(r: Reader, version: number): ShareGr
   };
 }
 
+const shareGroupMetadataKeyFields: readonly MessageField[] = [
+  { name: "groupId" },
+];
+
 /** ShareGroupMetadataKey, for those who read or write any kind of message. */
 export const shareGroupMetadataKeySchema: MessageSchema<ShareGroupMetadataKey> = {
   name: "ShareGroupMetadataKey",
@@ -32,4 +36,5 @@ export const shareGroupMetadataKeySchema: MessageSchema<ShareGroupMetadataKey> =
   maxVersion: 0,
   encode: encodeShareGroupMetadataKey,
   decode: decodeShareGroupMetadataKey,
+  fields: shareGroupMetadataKeyFields,
 };

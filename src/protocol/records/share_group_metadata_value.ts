@@ -2,7 +2,7 @@
 
 import type { Reader } from "../../bytes/reader.ts";
 import type { Writer } from "../../bytes/writer.ts";
-import { checkVersion, type Input, type MessageSchema } from "../api.ts";
+import { checkVersion, type Input, type MessageField, type MessageSchema } from "../api.ts";
 
 /** ShareGroupMetadataValue, type 11, versions 0, flexible from 0. */
 export interface ShareGroupMetadataValue {
@@ -31,6 +31,11 @@ export function decodeShareGroupMetadataValue(r: Reader, version: number): Share
   return m;
 }
 
+const shareGroupMetadataValueFields: readonly MessageField[] = [
+  { name: "epoch" },
+  { name: "metadataHash" },
+];
+
 /** ShareGroupMetadataValue, for those who read or write any kind of message. */
 export const shareGroupMetadataValueSchema: MessageSchema<ShareGroupMetadataValue> = {
   name: "ShareGroupMetadataValue",
@@ -39,4 +44,5 @@ export const shareGroupMetadataValueSchema: MessageSchema<ShareGroupMetadataValu
   maxVersion: 0,
   encode: encodeShareGroupMetadataValue,
   decode: decodeShareGroupMetadataValue,
+  fields: shareGroupMetadataValueFields,
 };

@@ -2,7 +2,7 @@
 
 import type { Reader } from "../../bytes/reader.ts";
 import type { Writer } from "../../bytes/writer.ts";
-import { checkVersion, type Input, type MessageSchema } from "../api.ts";
+import { checkVersion, type Input, type MessageField, type MessageSchema } from "../api.ts";
 
 /** ShareGroupStatePartitionMetadataKey, type 15, versions 0. */
 export interface ShareGroupStatePartitionMetadataKey {
@@ -31,6 +31,10 @@ export function decodeShareGroupStatePartitionMetadataKey(
   };
 }
 
+const shareGroupStatePartitionMetadataKeyFields: readonly MessageField[] = [
+  { name: "groupId" },
+];
+
 /** ShareGroupStatePartitionMetadataKey, for those who read or write any kind of message. */
 export const shareGroupStatePartitionMetadataKeySchema: MessageSchema<ShareGroupStatePartitionMetadataKey> = {
   name: "ShareGroupStatePartitionMetadataKey",
@@ -39,4 +43,5 @@ export const shareGroupStatePartitionMetadataKeySchema: MessageSchema<ShareGroup
   maxVersion: 0,
   encode: encodeShareGroupStatePartitionMetadataKey,
   decode: decodeShareGroupStatePartitionMetadataKey,
+  fields: shareGroupStatePartitionMetadataKeyFields,
 };

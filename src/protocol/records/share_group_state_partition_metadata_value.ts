@@ -2,7 +2,7 @@
 
 import type { Reader } from "../../bytes/reader.ts";
 import type { Writer } from "../../bytes/writer.ts";
-import { checkVersion, type Input, type MessageSchema, ZERO_UUID } from "../api.ts";
+import { checkVersion, type Input, type MessageField, type MessageSchema, ZERO_UUID } from "../api.ts";
 import { readInt32, readList, writeInt32, writeList } from "../list.ts";
 
 /** ShareGroupStatePartitionMetadataValue, type 15, versions 0, flexible from 0. */
@@ -103,6 +103,23 @@ function decodeShareGroupStatePartitionMetadataValueTopicInfo(
   return m;
 }
 
+const shareGroupStatePartitionMetadataValueTopicPartitionsInfoFields: readonly MessageField[] = [
+  { name: "topicId" },
+  { name: "topicName" },
+  { name: "partitions" },
+];
+
+const shareGroupStatePartitionMetadataValueTopicInfoFields: readonly MessageField[] = [
+  { name: "topicId" },
+  { name: "topicName" },
+];
+
+const shareGroupStatePartitionMetadataValueFields: readonly MessageField[] = [
+  { name: "initializingTopics", fields: shareGroupStatePartitionMetadataValueTopicPartitionsInfoFields },
+  { name: "initializedTopics", fields: shareGroupStatePartitionMetadataValueTopicPartitionsInfoFields },
+  { name: "deletingTopics", fields: shareGroupStatePartitionMetadataValueTopicInfoFields },
+];
+
 /** ShareGroupStatePartitionMetadataValue, for those who read or write any kind of message. */
 export const shareGroupStatePartitionMetadataValueSchema: MessageSchema<ShareGroupStatePartitionMetadataValue> = {
   name: "ShareGroupStatePartitionMetadataValue",
@@ -111,4 +128,5 @@ export const shareGroupStatePartitionMetadataValueSchema: MessageSchema<ShareGro
   maxVersion: 0,
   encode: encodeShareGroupStatePartitionMetadataValue,
   decode: decodeShareGroupStatePartitionMetadataValue,
+  fields: shareGroupStatePartitionMetadataValueFields,
 };

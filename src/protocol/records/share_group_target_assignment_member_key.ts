@@ -2,7 +2,7 @@
 
 import type { Reader } from "../../bytes/reader.ts";
 import type { Writer } from "../../bytes/writer.ts";
-import { checkVersion, type Input, type MessageSchema } from "../api.ts";
+import { checkVersion, type Input, type MessageField, type MessageSchema } from "../api.ts";
 
 /** ShareGroupTargetAssignmentMemberKey, type 13, versions 0. */
 export interface ShareGroupTargetAssignmentMemberKey {
@@ -35,6 +35,11 @@ export function decodeShareGroupTargetAssignmentMemberKey(
   };
 }
 
+const shareGroupTargetAssignmentMemberKeyFields: readonly MessageField[] = [
+  { name: "groupId" },
+  { name: "memberId" },
+];
+
 /** ShareGroupTargetAssignmentMemberKey, for those who read or write any kind of message. */
 export const shareGroupTargetAssignmentMemberKeySchema: MessageSchema<ShareGroupTargetAssignmentMemberKey> = {
   name: "ShareGroupTargetAssignmentMemberKey",
@@ -43,4 +48,5 @@ export const shareGroupTargetAssignmentMemberKeySchema: MessageSchema<ShareGroup
   maxVersion: 0,
   encode: encodeShareGroupTargetAssignmentMemberKey,
   decode: decodeShareGroupTargetAssignmentMemberKey,
+  fields: shareGroupTargetAssignmentMemberKeyFields,
 };

@@ -2,7 +2,7 @@
 
 import type { Reader } from "../../bytes/reader.ts";
 import type { Writer } from "../../bytes/writer.ts";
-import { checkVersion, type Input, type MessageSchema, ZERO_UUID } from "../api.ts";
+import { checkVersion, type Input, type MessageField, type MessageSchema, ZERO_UUID } from "../api.ts";
 import { readInt32, readList, writeInt32, writeList } from "../list.ts";
 
 /** ShareGroupTargetAssignmentMemberValue, type 13, versions 0, flexible from 0. */
@@ -63,6 +63,15 @@ function decodeShareGroupTargetAssignmentMemberValueTopicPartition(
   return m;
 }
 
+const shareGroupTargetAssignmentMemberValueTopicPartitionFields: readonly MessageField[] = [
+  { name: "topicId" },
+  { name: "partitions" },
+];
+
+const shareGroupTargetAssignmentMemberValueFields: readonly MessageField[] = [
+  { name: "topicPartitions", fields: shareGroupTargetAssignmentMemberValueTopicPartitionFields },
+];
+
 /** ShareGroupTargetAssignmentMemberValue, for those who read or write any kind of message. */
 export const shareGroupTargetAssignmentMemberValueSchema: MessageSchema<ShareGroupTargetAssignmentMemberValue> = {
   name: "ShareGroupTargetAssignmentMemberValue",
@@ -71,4 +80,5 @@ export const shareGroupTargetAssignmentMemberValueSchema: MessageSchema<ShareGro
   maxVersion: 0,
   encode: encodeShareGroupTargetAssignmentMemberValue,
   decode: decodeShareGroupTargetAssignmentMemberValue,
+  fields: shareGroupTargetAssignmentMemberValueFields,
 };

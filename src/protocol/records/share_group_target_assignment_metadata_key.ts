@@ -2,7 +2,7 @@
 
 import type { Reader } from "../../bytes/reader.ts";
 import type { Writer } from "../../bytes/writer.ts";
-import { checkVersion, type Input, type MessageSchema } from "../api.ts";
+import { checkVersion, type Input, type MessageField, type MessageSchema } from "../api.ts";
 
 /** ShareGroupTargetAssignmentMetadataKey, type 12, versions 0. */
 export interface ShareGroupTargetAssignmentMetadataKey {
@@ -31,6 +31,10 @@ export function decodeShareGroupTargetAssignmentMetadataKey(
   };
 }
 
+const shareGroupTargetAssignmentMetadataKeyFields: readonly MessageField[] = [
+  { name: "groupId" },
+];
+
 /** ShareGroupTargetAssignmentMetadataKey, for those who read or write any kind of message. */
 export const shareGroupTargetAssignmentMetadataKeySchema: MessageSchema<ShareGroupTargetAssignmentMetadataKey> = {
   name: "ShareGroupTargetAssignmentMetadataKey",
@@ -39,4 +43,5 @@ export const shareGroupTargetAssignmentMetadataKeySchema: MessageSchema<ShareGro
   maxVersion: 0,
   encode: encodeShareGroupTargetAssignmentMetadataKey,
   decode: decodeShareGroupTargetAssignmentMetadataKey,
+  fields: shareGroupTargetAssignmentMetadataKeyFields,
 };

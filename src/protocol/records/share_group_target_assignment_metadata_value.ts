@@ -2,7 +2,7 @@
 
 import type { Reader } from "../../bytes/reader.ts";
 import { Writer } from "../../bytes/writer.ts";
-import { checkVersion, type Input, type MessageSchema } from "../api.ts";
+import { checkVersion, type Input, type MessageField, type MessageSchema } from "../api.ts";
 
 /** ShareGroupTargetAssignmentMetadataValue, type 12, versions 0, flexible from 0. */
 export interface ShareGroupTargetAssignmentMetadataValue {
@@ -49,6 +49,11 @@ export function decodeShareGroupTargetAssignmentMetadataValue(
   return m;
 }
 
+const shareGroupTargetAssignmentMetadataValueFields: readonly MessageField[] = [
+  { name: "assignmentEpoch" },
+  { name: "assignmentTimestamp", unless: 0 },
+];
+
 /** ShareGroupTargetAssignmentMetadataValue, for those who read or write any kind of message. */
 export const shareGroupTargetAssignmentMetadataValueSchema: MessageSchema<ShareGroupTargetAssignmentMetadataValue> = {
   name: "ShareGroupTargetAssignmentMetadataValue",
@@ -57,4 +62,5 @@ export const shareGroupTargetAssignmentMetadataValueSchema: MessageSchema<ShareG
   maxVersion: 0,
   encode: encodeShareGroupTargetAssignmentMetadataValue,
   decode: decodeShareGroupTargetAssignmentMetadataValue,
+  fields: shareGroupTargetAssignmentMetadataValueFields,
 };

@@ -2,7 +2,7 @@
 
 import type { Reader } from "../../bytes/reader.ts";
 import type { Writer } from "../../bytes/writer.ts";
-import { checkVersion, type Input, type MessageSchema, ZERO_UUID } from "../api.ts";
+import { checkVersion, type Input, type MessageField, type MessageSchema, ZERO_UUID } from "../api.ts";
 
 /** ShareSnapshotKey, type 0, versions 0. */
 export interface ShareSnapshotKey {
@@ -32,6 +32,12 @@ export function decodeShareSnapshotKey(r: Reader, version: number): ShareSnapsho
   };
 }
 
+const shareSnapshotKeyFields: readonly MessageField[] = [
+  { name: "groupId" },
+  { name: "topicId" },
+  { name: "partition" },
+];
+
 /** ShareSnapshotKey, for those who read or write any kind of message. */
 export const shareSnapshotKeySchema: MessageSchema<ShareSnapshotKey> = {
   name: "ShareSnapshotKey",
@@ -40,4 +46,5 @@ export const shareSnapshotKeySchema: MessageSchema<ShareSnapshotKey> = {
   maxVersion: 0,
   encode: encodeShareSnapshotKey,
   decode: decodeShareSnapshotKey,
+  fields: shareSnapshotKeyFields,
 };

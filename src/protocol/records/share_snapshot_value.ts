@@ -2,7 +2,7 @@
 
 import type { Reader } from "../../bytes/reader.ts";
 import { Writer } from "../../bytes/writer.ts";
-import { checkVersion, type Input, type MessageSchema } from "../api.ts";
+import { checkVersion, type Input, type MessageField, type MessageSchema } from "../api.ts";
 import { readList, writeList } from "../list.ts";
 
 /** ShareSnapshotValue, type 0, versions 0, flexible from 0. */
@@ -98,6 +98,24 @@ function decodeShareSnapshotValueStateBatch(r: Reader): ShareSnapshotValueStateB
   return m;
 }
 
+const shareSnapshotValueStateBatchFields: readonly MessageField[] = [
+  { name: "firstOffset" },
+  { name: "lastOffset" },
+  { name: "deliveryState" },
+  { name: "deliveryCount" },
+];
+
+const shareSnapshotValueFields: readonly MessageField[] = [
+  { name: "snapshotEpoch" },
+  { name: "stateEpoch" },
+  { name: "leaderEpoch" },
+  { name: "startOffset" },
+  { name: "deliveryCompleteCount", unless: -1 },
+  { name: "createTimestamp" },
+  { name: "writeTimestamp" },
+  { name: "stateBatches", fields: shareSnapshotValueStateBatchFields },
+];
+
 /** ShareSnapshotValue, for those who read or write any kind of message. */
 export const shareSnapshotValueSchema: MessageSchema<ShareSnapshotValue> = {
   name: "ShareSnapshotValue",
@@ -106,4 +124,5 @@ export const shareSnapshotValueSchema: MessageSchema<ShareSnapshotValue> = {
   maxVersion: 0,
   encode: encodeShareSnapshotValue,
   decode: decodeShareSnapshotValue,
+  fields: shareSnapshotValueFields,
 };

@@ -2,7 +2,7 @@
 
 import type { Reader } from "../../bytes/reader.ts";
 import type { Writer } from "../../bytes/writer.ts";
-import { checkVersion, type Input, type MessageSchema, ZERO_UUID } from "../api.ts";
+import { checkVersion, type Input, type MessageField, type MessageSchema, ZERO_UUID } from "../api.ts";
 
 /** ShareUpdateKey, type 1, versions 0. */
 export interface ShareUpdateKey {
@@ -32,6 +32,12 @@ export function decodeShareUpdateKey(r: Reader, version: number): ShareUpdateKey
   };
 }
 
+const shareUpdateKeyFields: readonly MessageField[] = [
+  { name: "groupId" },
+  { name: "topicId" },
+  { name: "partition" },
+];
+
 /** ShareUpdateKey, for those who read or write any kind of message. */
 export const shareUpdateKeySchema: MessageSchema<ShareUpdateKey> = {
   name: "ShareUpdateKey",
@@ -40,4 +46,5 @@ export const shareUpdateKeySchema: MessageSchema<ShareUpdateKey> = {
   maxVersion: 0,
   encode: encodeShareUpdateKey,
   decode: decodeShareUpdateKey,
+  fields: shareUpdateKeyFields,
 };

@@ -2,7 +2,7 @@
 
 import type { Reader } from "../../bytes/reader.ts";
 import { Writer } from "../../bytes/writer.ts";
-import { checkVersion, type Input, type MessageSchema } from "../api.ts";
+import { checkVersion, type Input, type MessageField, type MessageSchema } from "../api.ts";
 import { readList, writeList } from "../list.ts";
 
 /** ShareUpdateValue, type 1, versions 0, flexible from 0. */
@@ -86,6 +86,21 @@ function decodeShareUpdateValueStateBatch(r: Reader): ShareUpdateValueStateBatch
   return m;
 }
 
+const shareUpdateValueStateBatchFields: readonly MessageField[] = [
+  { name: "firstOffset" },
+  { name: "lastOffset" },
+  { name: "deliveryState" },
+  { name: "deliveryCount" },
+];
+
+const shareUpdateValueFields: readonly MessageField[] = [
+  { name: "snapshotEpoch" },
+  { name: "leaderEpoch" },
+  { name: "startOffset" },
+  { name: "deliveryCompleteCount", unless: -1 },
+  { name: "stateBatches", fields: shareUpdateValueStateBatchFields },
+];
+
 /** ShareUpdateValue, for those who read or write any kind of message. */
 export const shareUpdateValueSchema: MessageSchema<ShareUpdateValue> = {
   name: "ShareUpdateValue",
@@ -94,4 +109,5 @@ export const shareUpdateValueSchema: MessageSchema<ShareUpdateValue> = {
   maxVersion: 0,
   encode: encodeShareUpdateValue,
   decode: decodeShareUpdateValue,
+  fields: shareUpdateValueFields,
 };

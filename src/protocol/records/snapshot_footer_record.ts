@@ -2,7 +2,7 @@
 
 import type { Reader } from "../../bytes/reader.ts";
 import type { Writer } from "../../bytes/writer.ts";
-import { checkVersion, type Input, type MessageSchema } from "../api.ts";
+import { checkVersion, type Input, type MessageField, type MessageSchema } from "../api.ts";
 
 /** SnapshotFooterRecord, versions 0, flexible from 0. */
 export interface SnapshotFooterRecord {
@@ -27,6 +27,10 @@ export function decodeSnapshotFooterRecord(r: Reader, version: number): Snapshot
   return m;
 }
 
+const snapshotFooterRecordFields: readonly MessageField[] = [
+  { name: "version" },
+];
+
 /** SnapshotFooterRecord, for those who read or write any kind of message. */
 export const snapshotFooterRecordSchema: MessageSchema<SnapshotFooterRecord> = {
   name: "SnapshotFooterRecord",
@@ -35,4 +39,5 @@ export const snapshotFooterRecordSchema: MessageSchema<SnapshotFooterRecord> = {
   maxVersion: 0,
   encode: encodeSnapshotFooterRecord,
   decode: decodeSnapshotFooterRecord,
+  fields: snapshotFooterRecordFields,
 };

@@ -2,7 +2,7 @@
 
 import type { Reader } from "../../bytes/reader.ts";
 import type { Writer } from "../../bytes/writer.ts";
-import { checkVersion, type Input, type MessageSchema } from "../api.ts";
+import { checkVersion, type Input, type MessageField, type MessageSchema } from "../api.ts";
 
 /** SnapshotHeaderRecord, versions 0, flexible from 0. */
 export interface SnapshotHeaderRecord {
@@ -31,6 +31,11 @@ export function decodeSnapshotHeaderRecord(r: Reader, version: number): Snapshot
   return m;
 }
 
+const snapshotHeaderRecordFields: readonly MessageField[] = [
+  { name: "version" },
+  { name: "lastContainedLogTimestamp" },
+];
+
 /** SnapshotHeaderRecord, for those who read or write any kind of message. */
 export const snapshotHeaderRecordSchema: MessageSchema<SnapshotHeaderRecord> = {
   name: "SnapshotHeaderRecord",
@@ -39,4 +44,5 @@ export const snapshotHeaderRecordSchema: MessageSchema<SnapshotHeaderRecord> = {
   maxVersion: 0,
   encode: encodeSnapshotHeaderRecord,
   decode: decodeSnapshotHeaderRecord,
+  fields: snapshotHeaderRecordFields,
 };

@@ -2,7 +2,7 @@
 
 import type { Reader } from "../../bytes/reader.ts";
 import type { Writer } from "../../bytes/writer.ts";
-import { checkVersion, type Input, type MessageSchema } from "../api.ts";
+import { checkVersion, type Input, type MessageField, type MessageSchema } from "../api.ts";
 
 /** StreamsGroupCurrentMemberAssignmentKey, type 22, versions 0. */
 export interface StreamsGroupCurrentMemberAssignmentKey {
@@ -35,6 +35,11 @@ export function decodeStreamsGroupCurrentMemberAssignmentKey(
   };
 }
 
+const streamsGroupCurrentMemberAssignmentKeyFields: readonly MessageField[] = [
+  { name: "groupId" },
+  { name: "memberId" },
+];
+
 /** StreamsGroupCurrentMemberAssignmentKey, for those who read or write any kind of message. */
 export const streamsGroupCurrentMemberAssignmentKeySchema: MessageSchema<StreamsGroupCurrentMemberAssignmentKey> = {
   name: "StreamsGroupCurrentMemberAssignmentKey",
@@ -43,4 +48,5 @@ export const streamsGroupCurrentMemberAssignmentKeySchema: MessageSchema<Streams
   maxVersion: 0,
   encode: encodeStreamsGroupCurrentMemberAssignmentKey,
   decode: decodeStreamsGroupCurrentMemberAssignmentKey,
+  fields: streamsGroupCurrentMemberAssignmentKeyFields,
 };

@@ -2,7 +2,7 @@
 
 import type { Reader } from "../../bytes/reader.ts";
 import { Writer } from "../../bytes/writer.ts";
-import { checkVersion, type Input, type MessageSchema } from "../api.ts";
+import { checkVersion, type Input, type MessageField, type MessageSchema } from "../api.ts";
 import { readInt32, readList, readListOrNull, writeInt32, writeList } from "../list.ts";
 
 /** StreamsGroupCurrentMemberAssignmentValue, type 22, versions 0, flexible from 0. */
@@ -110,6 +110,24 @@ function decodeStreamsGroupCurrentMemberAssignmentValueTaskIds(
   return m;
 }
 
+const streamsGroupCurrentMemberAssignmentValueTaskIdsFields: readonly MessageField[] = [
+  { name: "subtopologyId" },
+  { name: "partitions" },
+  { name: "assignmentEpochs", unless: [] },
+];
+
+const streamsGroupCurrentMemberAssignmentValueFields: readonly MessageField[] = [
+  { name: "memberEpoch" },
+  { name: "previousMemberEpoch" },
+  { name: "state" },
+  { name: "activeTasks", fields: streamsGroupCurrentMemberAssignmentValueTaskIdsFields },
+  { name: "standbyTasks", fields: streamsGroupCurrentMemberAssignmentValueTaskIdsFields },
+  { name: "warmupTasks", fields: streamsGroupCurrentMemberAssignmentValueTaskIdsFields },
+  { name: "activeTasksPendingRevocation", fields: streamsGroupCurrentMemberAssignmentValueTaskIdsFields },
+  { name: "standbyTasksPendingRevocation", fields: streamsGroupCurrentMemberAssignmentValueTaskIdsFields },
+  { name: "warmupTasksPendingRevocation", fields: streamsGroupCurrentMemberAssignmentValueTaskIdsFields },
+];
+
 /** StreamsGroupCurrentMemberAssignmentValue, for those who read or write any kind of message. */
 export const streamsGroupCurrentMemberAssignmentValueSchema: MessageSchema<StreamsGroupCurrentMemberAssignmentValue> = {
   name: "StreamsGroupCurrentMemberAssignmentValue",
@@ -118,4 +136,5 @@ export const streamsGroupCurrentMemberAssignmentValueSchema: MessageSchema<Strea
   maxVersion: 0,
   encode: encodeStreamsGroupCurrentMemberAssignmentValue,
   decode: decodeStreamsGroupCurrentMemberAssignmentValue,
+  fields: streamsGroupCurrentMemberAssignmentValueFields,
 };

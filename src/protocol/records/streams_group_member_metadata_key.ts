@@ -2,7 +2,7 @@
 
 import type { Reader } from "../../bytes/reader.ts";
 import type { Writer } from "../../bytes/writer.ts";
-import { checkVersion, type Input, type MessageSchema } from "../api.ts";
+import { checkVersion, type Input, type MessageField, type MessageSchema } from "../api.ts";
 
 /** StreamsGroupMemberMetadataKey, type 19, versions 0. */
 export interface StreamsGroupMemberMetadataKey {
@@ -32,6 +32,11 @@ export function decodeStreamsGroupMemberMetadataKey(r: Reader, version: number):
   };
 }
 
+const streamsGroupMemberMetadataKeyFields: readonly MessageField[] = [
+  { name: "groupId" },
+  { name: "memberId" },
+];
+
 /** StreamsGroupMemberMetadataKey, for those who read or write any kind of message. */
 export const streamsGroupMemberMetadataKeySchema: MessageSchema<StreamsGroupMemberMetadataKey> = {
   name: "StreamsGroupMemberMetadataKey",
@@ -40,4 +45,5 @@ export const streamsGroupMemberMetadataKeySchema: MessageSchema<StreamsGroupMemb
   maxVersion: 0,
   encode: encodeStreamsGroupMemberMetadataKey,
   decode: decodeStreamsGroupMemberMetadataKey,
+  fields: streamsGroupMemberMetadataKeyFields,
 };

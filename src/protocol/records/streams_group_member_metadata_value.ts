@@ -2,7 +2,7 @@
 
 import type { Reader } from "../../bytes/reader.ts";
 import type { Writer } from "../../bytes/writer.ts";
-import { checkVersion, type Input, type MessageSchema } from "../api.ts";
+import { checkVersion, type Input, type MessageField, type MessageSchema } from "../api.ts";
 import { readList, writeList } from "../list.ts";
 
 /** StreamsGroupMemberMetadataValue, type 19, versions 0, flexible from 0. */
@@ -118,6 +118,28 @@ function decodeStreamsGroupMemberMetadataValueKeyValue(r: Reader): StreamsGroupM
   return m;
 }
 
+const streamsGroupMemberMetadataValueEndpointFields: readonly MessageField[] = [
+  { name: "host" },
+  { name: "port" },
+];
+
+const streamsGroupMemberMetadataValueKeyValueFields: readonly MessageField[] = [
+  { name: "key" },
+  { name: "value" },
+];
+
+const streamsGroupMemberMetadataValueFields: readonly MessageField[] = [
+  { name: "instanceId" },
+  { name: "rackId" },
+  { name: "clientId" },
+  { name: "clientHost" },
+  { name: "rebalanceTimeoutMs" },
+  { name: "topologyEpoch" },
+  { name: "processId" },
+  { name: "userEndpoint", fields: streamsGroupMemberMetadataValueEndpointFields },
+  { name: "clientTags", fields: streamsGroupMemberMetadataValueKeyValueFields },
+];
+
 /** StreamsGroupMemberMetadataValue, for those who read or write any kind of message. */
 export const streamsGroupMemberMetadataValueSchema: MessageSchema<StreamsGroupMemberMetadataValue> = {
   name: "StreamsGroupMemberMetadataValue",
@@ -126,4 +148,5 @@ export const streamsGroupMemberMetadataValueSchema: MessageSchema<StreamsGroupMe
   maxVersion: 0,
   encode: encodeStreamsGroupMemberMetadataValue,
   decode: decodeStreamsGroupMemberMetadataValue,
+  fields: streamsGroupMemberMetadataValueFields,
 };

@@ -2,7 +2,7 @@
 
 import type { Reader } from "../../bytes/reader.ts";
 import type { Writer } from "../../bytes/writer.ts";
-import { checkVersion, type Input, type MessageSchema } from "../api.ts";
+import { checkVersion, type Input, type MessageField, type MessageSchema } from "../api.ts";
 
 /** StreamsGroupMetadataKey, type 17, versions 0. */
 export interface StreamsGroupMetadataKey {
@@ -24,6 +24,10 @@ export function decodeStreamsGroupMetadataKey(r: Reader, version: number): Strea
   };
 }
 
+const streamsGroupMetadataKeyFields: readonly MessageField[] = [
+  { name: "groupId" },
+];
+
 /** StreamsGroupMetadataKey, for those who read or write any kind of message. */
 export const streamsGroupMetadataKeySchema: MessageSchema<StreamsGroupMetadataKey> = {
   name: "StreamsGroupMetadataKey",
@@ -32,4 +36,5 @@ export const streamsGroupMetadataKeySchema: MessageSchema<StreamsGroupMetadataKe
   maxVersion: 0,
   encode: encodeStreamsGroupMetadataKey,
   decode: decodeStreamsGroupMetadataKey,
+  fields: streamsGroupMetadataKeyFields,
 };

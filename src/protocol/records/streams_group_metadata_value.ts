@@ -2,7 +2,7 @@
 
 import type { Reader } from "../../bytes/reader.ts";
 import { Writer } from "../../bytes/writer.ts";
-import { checkVersion, type Input, type MessageSchema } from "../api.ts";
+import { checkVersion, type Input, type MessageField, type MessageSchema } from "../api.ts";
 import { readListOrNull, writeList } from "../list.ts";
 
 /** StreamsGroupMetadataValue, type 17, versions 0, flexible from 0. */
@@ -94,6 +94,18 @@ function decodeStreamsGroupMetadataValueLastAssignmentConfig(r: Reader): Streams
   return m;
 }
 
+const streamsGroupMetadataValueLastAssignmentConfigFields: readonly MessageField[] = [
+  { name: "key" },
+  { name: "value" },
+];
+
+const streamsGroupMetadataValueFields: readonly MessageField[] = [
+  { name: "epoch" },
+  { name: "metadataHash" },
+  { name: "validatedTopologyEpoch", unless: -1 },
+  { name: "lastAssignmentConfigs", unless: [], fields: streamsGroupMetadataValueLastAssignmentConfigFields },
+];
+
 /** StreamsGroupMetadataValue, for those who read or write any kind of message. */
 export const streamsGroupMetadataValueSchema: MessageSchema<StreamsGroupMetadataValue> = {
   name: "StreamsGroupMetadataValue",
@@ -102,4 +114,5 @@ export const streamsGroupMetadataValueSchema: MessageSchema<StreamsGroupMetadata
   maxVersion: 0,
   encode: encodeStreamsGroupMetadataValue,
   decode: decodeStreamsGroupMetadataValue,
+  fields: streamsGroupMetadataValueFields,
 };

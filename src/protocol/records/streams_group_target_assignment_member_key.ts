@@ -2,7 +2,7 @@
 
 import type { Reader } from "../../bytes/reader.ts";
 import type { Writer } from "../../bytes/writer.ts";
-import { checkVersion, type Input, type MessageSchema } from "../api.ts";
+import { checkVersion, type Input, type MessageField, type MessageSchema } from "../api.ts";
 
 /** StreamsGroupTargetAssignmentMemberKey, type 21, versions 0. */
 export interface StreamsGroupTargetAssignmentMemberKey {
@@ -35,6 +35,11 @@ export function decodeStreamsGroupTargetAssignmentMemberKey(
   };
 }
 
+const streamsGroupTargetAssignmentMemberKeyFields: readonly MessageField[] = [
+  { name: "groupId" },
+  { name: "memberId" },
+];
+
 /** StreamsGroupTargetAssignmentMemberKey, for those who read or write any kind of message. */
 export const streamsGroupTargetAssignmentMemberKeySchema: MessageSchema<StreamsGroupTargetAssignmentMemberKey> = {
   name: "StreamsGroupTargetAssignmentMemberKey",
@@ -43,4 +48,5 @@ export const streamsGroupTargetAssignmentMemberKeySchema: MessageSchema<StreamsG
   maxVersion: 0,
   encode: encodeStreamsGroupTargetAssignmentMemberKey,
   decode: decodeStreamsGroupTargetAssignmentMemberKey,
+  fields: streamsGroupTargetAssignmentMemberKeyFields,
 };

@@ -2,7 +2,7 @@
 
 import type { Reader } from "../../bytes/reader.ts";
 import type { Writer } from "../../bytes/writer.ts";
-import { checkVersion, type Input, type MessageSchema } from "../api.ts";
+import { checkVersion, type Input, type MessageField, type MessageSchema } from "../api.ts";
 import { readInt32, readList, writeInt32, writeList } from "../list.ts";
 
 /** StreamsGroupTargetAssignmentMemberValue, type 21, versions 0, flexible from 0. */
@@ -71,6 +71,17 @@ function decodeStreamsGroupTargetAssignmentMemberValueTaskIds(
   return m;
 }
 
+const streamsGroupTargetAssignmentMemberValueTaskIdsFields: readonly MessageField[] = [
+  { name: "subtopologyId" },
+  { name: "partitions" },
+];
+
+const streamsGroupTargetAssignmentMemberValueFields: readonly MessageField[] = [
+  { name: "activeTasks", fields: streamsGroupTargetAssignmentMemberValueTaskIdsFields },
+  { name: "standbyTasks", fields: streamsGroupTargetAssignmentMemberValueTaskIdsFields },
+  { name: "warmupTasks", fields: streamsGroupTargetAssignmentMemberValueTaskIdsFields },
+];
+
 /** StreamsGroupTargetAssignmentMemberValue, for those who read or write any kind of message. */
 export const streamsGroupTargetAssignmentMemberValueSchema: MessageSchema<StreamsGroupTargetAssignmentMemberValue> = {
   name: "StreamsGroupTargetAssignmentMemberValue",
@@ -79,4 +90,5 @@ export const streamsGroupTargetAssignmentMemberValueSchema: MessageSchema<Stream
   maxVersion: 0,
   encode: encodeStreamsGroupTargetAssignmentMemberValue,
   decode: decodeStreamsGroupTargetAssignmentMemberValue,
+  fields: streamsGroupTargetAssignmentMemberValueFields,
 };

@@ -2,7 +2,7 @@
 
 import type { Reader } from "../../bytes/reader.ts";
 import type { Writer } from "../../bytes/writer.ts";
-import { checkVersion, type Input, type MessageSchema } from "../api.ts";
+import { checkVersion, type Input, type MessageField, type MessageSchema } from "../api.ts";
 
 /** StreamsGroupTargetAssignmentMetadataKey, type 20, versions 0. */
 export interface StreamsGroupTargetAssignmentMetadataKey {
@@ -31,6 +31,10 @@ export function decodeStreamsGroupTargetAssignmentMetadataKey(
   };
 }
 
+const streamsGroupTargetAssignmentMetadataKeyFields: readonly MessageField[] = [
+  { name: "groupId" },
+];
+
 /** StreamsGroupTargetAssignmentMetadataKey, for those who read or write any kind of message. */
 export const streamsGroupTargetAssignmentMetadataKeySchema: MessageSchema<StreamsGroupTargetAssignmentMetadataKey> = {
   name: "StreamsGroupTargetAssignmentMetadataKey",
@@ -39,4 +43,5 @@ export const streamsGroupTargetAssignmentMetadataKeySchema: MessageSchema<Stream
   maxVersion: 0,
   encode: encodeStreamsGroupTargetAssignmentMetadataKey,
   decode: decodeStreamsGroupTargetAssignmentMetadataKey,
+  fields: streamsGroupTargetAssignmentMetadataKeyFields,
 };

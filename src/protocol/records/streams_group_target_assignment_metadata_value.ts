@@ -2,7 +2,7 @@
 
 import type { Reader } from "../../bytes/reader.ts";
 import { Writer } from "../../bytes/writer.ts";
-import { checkVersion, type Input, type MessageSchema } from "../api.ts";
+import { checkVersion, type Input, type MessageField, type MessageSchema } from "../api.ts";
 
 /** StreamsGroupTargetAssignmentMetadataValue, type 20, versions 0, flexible from 0. */
 export interface StreamsGroupTargetAssignmentMetadataValue {
@@ -49,6 +49,11 @@ export function decodeStreamsGroupTargetAssignmentMetadataValue(
   return m;
 }
 
+const streamsGroupTargetAssignmentMetadataValueFields: readonly MessageField[] = [
+  { name: "assignmentEpoch" },
+  { name: "assignmentTimestamp", unless: 0 },
+];
+
 /** StreamsGroupTargetAssignmentMetadataValue, for those who read or write any kind of message. */
 export const streamsGroupTargetAssignmentMetadataValueSchema: MessageSchema<StreamsGroupTargetAssignmentMetadataValue> = {
   name: "StreamsGroupTargetAssignmentMetadataValue",
@@ -57,4 +62,5 @@ export const streamsGroupTargetAssignmentMetadataValueSchema: MessageSchema<Stre
   maxVersion: 0,
   encode: encodeStreamsGroupTargetAssignmentMetadataValue,
   decode: decodeStreamsGroupTargetAssignmentMetadataValue,
+  fields: streamsGroupTargetAssignmentMetadataValueFields,
 };

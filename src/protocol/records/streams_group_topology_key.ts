@@ -2,7 +2,7 @@
 
 import type { Reader } from "../../bytes/reader.ts";
 import type { Writer } from "../../bytes/writer.ts";
-import { checkVersion, type Input, type MessageSchema } from "../api.ts";
+import { checkVersion, type Input, type MessageField, type MessageSchema } from "../api.ts";
 
 /** StreamsGroupTopologyKey, type 23, versions 0. */
 export interface StreamsGroupTopologyKey {
@@ -24,6 +24,10 @@ export function decodeStreamsGroupTopologyKey(r: Reader, version: number): Strea
   };
 }
 
+const streamsGroupTopologyKeyFields: readonly MessageField[] = [
+  { name: "groupId" },
+];
+
 /** StreamsGroupTopologyKey, for those who read or write any kind of message. */
 export const streamsGroupTopologyKeySchema: MessageSchema<StreamsGroupTopologyKey> = {
   name: "StreamsGroupTopologyKey",
@@ -32,4 +36,5 @@ export const streamsGroupTopologyKeySchema: MessageSchema<StreamsGroupTopologyKe
   maxVersion: 0,
   encode: encodeStreamsGroupTopologyKey,
   decode: decodeStreamsGroupTopologyKey,
+  fields: streamsGroupTopologyKeyFields,
 };

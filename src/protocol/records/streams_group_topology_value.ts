@@ -2,7 +2,7 @@
 
 import type { Reader } from "../../bytes/reader.ts";
 import type { Writer } from "../../bytes/writer.ts";
-import { checkVersion, type Input, type MessageSchema } from "../api.ts";
+import { checkVersion, type Input, type MessageField, type MessageSchema } from "../api.ts";
 import { readInt16, readList, readString, writeInt16, writeList, writeString } from "../list.ts";
 
 /** StreamsGroupTopologyValue, type 23, versions 0, flexible from 0. */
@@ -159,6 +159,39 @@ function decodeStreamsGroupTopologyValueCopartitionGroup(r: Reader): StreamsGrou
   return m;
 }
 
+const streamsGroupTopologyValueTopicConfigFields: readonly MessageField[] = [
+  { name: "key" },
+  { name: "value" },
+];
+
+const streamsGroupTopologyValueTopicInfoFields: readonly MessageField[] = [
+  { name: "name" },
+  { name: "partitions" },
+  { name: "replicationFactor" },
+  { name: "topicConfigs", fields: streamsGroupTopologyValueTopicConfigFields },
+];
+
+const streamsGroupTopologyValueCopartitionGroupFields: readonly MessageField[] = [
+  { name: "sourceTopics" },
+  { name: "sourceTopicRegex" },
+  { name: "repartitionSourceTopics" },
+];
+
+const streamsGroupTopologyValueSubtopologyFields: readonly MessageField[] = [
+  { name: "subtopologyId" },
+  { name: "sourceTopics" },
+  { name: "sourceTopicRegex" },
+  { name: "stateChangelogTopics", fields: streamsGroupTopologyValueTopicInfoFields },
+  { name: "repartitionSinkTopics" },
+  { name: "repartitionSourceTopics", fields: streamsGroupTopologyValueTopicInfoFields },
+  { name: "copartitionGroups", fields: streamsGroupTopologyValueCopartitionGroupFields },
+];
+
+const streamsGroupTopologyValueFields: readonly MessageField[] = [
+  { name: "epoch" },
+  { name: "subtopologies", fields: streamsGroupTopologyValueSubtopologyFields },
+];
+
 /** StreamsGroupTopologyValue, for those who read or write any kind of message. */
 export const streamsGroupTopologyValueSchema: MessageSchema<StreamsGroupTopologyValue> = {
   name: "StreamsGroupTopologyValue",
@@ -167,4 +200,5 @@ export const streamsGroupTopologyValueSchema: MessageSchema<StreamsGroupTopology
   maxVersion: 0,
   encode: encodeStreamsGroupTopologyValue,
   decode: decodeStreamsGroupTopologyValue,
+  fields: streamsGroupTopologyValueFields,
 };

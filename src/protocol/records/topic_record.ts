@@ -2,7 +2,7 @@
 
 import type { Reader } from "../../bytes/reader.ts";
 import type { Writer } from "../../bytes/writer.ts";
-import { checkVersion, type Input, type MessageSchema, ZERO_UUID } from "../api.ts";
+import { checkVersion, type Input, type MessageField, type MessageSchema, ZERO_UUID } from "../api.ts";
 
 /** TopicRecord, type 2, versions 0, flexible from 0. */
 export interface TopicRecord {
@@ -31,6 +31,11 @@ export function decodeTopicRecord(r: Reader, version: number): TopicRecord {
   return m;
 }
 
+const topicRecordFields: readonly MessageField[] = [
+  { name: "name" },
+  { name: "topicId" },
+];
+
 /** TopicRecord, for those who read or write any kind of message. */
 export const topicRecordSchema: MessageSchema<TopicRecord> = {
   name: "TopicRecord",
@@ -39,4 +44,5 @@ export const topicRecordSchema: MessageSchema<TopicRecord> = {
   maxVersion: 0,
   encode: encodeTopicRecord,
   decode: decodeTopicRecord,
+  fields: topicRecordFields,
 };

@@ -2,7 +2,7 @@
 
 import type { Reader } from "../../bytes/reader.ts";
 import type { Writer } from "../../bytes/writer.ts";
-import { checkVersion, type Input, type MessageSchema } from "../api.ts";
+import { checkVersion, type Input, type MessageField, type MessageSchema } from "../api.ts";
 
 /** TransactionLogKey, type 0, versions 0. */
 export interface TransactionLogKey {
@@ -24,6 +24,10 @@ export function decodeTransactionLogKey(r: Reader, version: number): Transaction
   };
 }
 
+const transactionLogKeyFields: readonly MessageField[] = [
+  { name: "transactionalId" },
+];
+
 /** TransactionLogKey, for those who read or write any kind of message. */
 export const transactionLogKeySchema: MessageSchema<TransactionLogKey> = {
   name: "TransactionLogKey",
@@ -32,4 +36,5 @@ export const transactionLogKeySchema: MessageSchema<TransactionLogKey> = {
   maxVersion: 0,
   encode: encodeTransactionLogKey,
   decode: decodeTransactionLogKey,
+  fields: transactionLogKeyFields,
 };

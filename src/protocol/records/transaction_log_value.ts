@@ -2,7 +2,7 @@
 
 import type { Reader } from "../../bytes/reader.ts";
 import { Writer } from "../../bytes/writer.ts";
-import { checkVersion, type Input, type MessageSchema, unsupportedField } from "../api.ts";
+import { checkVersion, type Input, type MessageField, type MessageSchema, unsupportedField } from "../api.ts";
 import { readInt32, readList, readListOrNull, writeInt32, writeList } from "../list.ts";
 
 /** TransactionLogValue, type 0, versions 0-1, flexible from 1. */
@@ -152,6 +152,25 @@ function decodeTransactionLogValuePartitionsSchema(
   return m;
 }
 
+const transactionLogValuePartitionsSchemaFields: readonly MessageField[] = [
+  { name: "topic" },
+  { name: "partitionIds" },
+];
+
+const transactionLogValueFields: readonly MessageField[] = [
+  { name: "producerId" },
+  { name: "previousProducerId", from: 1, unless: -1 },
+  { name: "nextProducerId", from: 1, unless: -1 },
+  { name: "producerEpoch" },
+  { name: "nextProducerEpoch", from: 1, unless: -1 },
+  { name: "transactionTimeoutMs" },
+  { name: "transactionStatus" },
+  { name: "transactionPartitions", fields: transactionLogValuePartitionsSchemaFields },
+  { name: "transactionLastUpdateTimestampMs" },
+  { name: "transactionStartTimestampMs" },
+  { name: "clientTransactionVersion", from: 1, unless: 0 },
+];
+
 /** TransactionLogValue, for those who read or write any kind of message. */
 export const transactionLogValueSchema: MessageSchema<TransactionLogValue> = {
   name: "TransactionLogValue",
@@ -160,4 +179,5 @@ export const transactionLogValueSchema: MessageSchema<TransactionLogValue> = {
   maxVersion: 1,
   encode: encodeTransactionLogValue,
   decode: decodeTransactionLogValue,
+  fields: transactionLogValueFields,
 };

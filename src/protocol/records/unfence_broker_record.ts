@@ -2,7 +2,7 @@
 
 import type { Reader } from "../../bytes/reader.ts";
 import type { Writer } from "../../bytes/writer.ts";
-import { checkVersion, type Input, type MessageSchema } from "../api.ts";
+import { checkVersion, type Input, type MessageField, type MessageSchema } from "../api.ts";
 
 /** UnfenceBrokerRecord, type 8, versions 0, flexible from 0. */
 export interface UnfenceBrokerRecord {
@@ -31,6 +31,11 @@ export function decodeUnfenceBrokerRecord(r: Reader, version: number): UnfenceBr
   return m;
 }
 
+const unfenceBrokerRecordFields: readonly MessageField[] = [
+  { name: "id" },
+  { name: "epoch" },
+];
+
 /** UnfenceBrokerRecord, for those who read or write any kind of message. */
 export const unfenceBrokerRecordSchema: MessageSchema<UnfenceBrokerRecord> = {
   name: "UnfenceBrokerRecord",
@@ -39,4 +44,5 @@ export const unfenceBrokerRecordSchema: MessageSchema<UnfenceBrokerRecord> = {
   maxVersion: 0,
   encode: encodeUnfenceBrokerRecord,
   decode: decodeUnfenceBrokerRecord,
+  fields: unfenceBrokerRecordFields,
 };

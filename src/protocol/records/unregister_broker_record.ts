@@ -2,7 +2,7 @@
 
 import type { Reader } from "../../bytes/reader.ts";
 import type { Writer } from "../../bytes/writer.ts";
-import { checkVersion, type Input, type MessageSchema } from "../api.ts";
+import { checkVersion, type Input, type MessageField, type MessageSchema } from "../api.ts";
 
 /** UnregisterBrokerRecord, type 1, versions 0, flexible from 0. */
 export interface UnregisterBrokerRecord {
@@ -31,6 +31,11 @@ export function decodeUnregisterBrokerRecord(r: Reader, version: number): Unregi
   return m;
 }
 
+const unregisterBrokerRecordFields: readonly MessageField[] = [
+  { name: "brokerId" },
+  { name: "brokerEpoch" },
+];
+
 /** UnregisterBrokerRecord, for those who read or write any kind of message. */
 export const unregisterBrokerRecordSchema: MessageSchema<UnregisterBrokerRecord> = {
   name: "UnregisterBrokerRecord",
@@ -39,4 +44,5 @@ export const unregisterBrokerRecordSchema: MessageSchema<UnregisterBrokerRecord>
   maxVersion: 0,
   encode: encodeUnregisterBrokerRecord,
   decode: decodeUnregisterBrokerRecord,
+  fields: unregisterBrokerRecordFields,
 };

@@ -2,7 +2,7 @@
 
 import type { Reader } from "../../bytes/reader.ts";
 import type { Writer } from "../../bytes/writer.ts";
-import { checkVersion, type Input, type MessageSchema, NO_BYTES } from "../api.ts";
+import { checkVersion, type Input, type MessageField, type MessageSchema, NO_BYTES } from "../api.ts";
 
 /** UserScramCredentialRecord, type 11, versions 0, flexible from 0. */
 export interface UserScramCredentialRecord {
@@ -47,6 +47,15 @@ export function decodeUserScramCredentialRecord(r: Reader, version: number): Use
   return m;
 }
 
+const userScramCredentialRecordFields: readonly MessageField[] = [
+  { name: "name" },
+  { name: "mechanism" },
+  { name: "salt" },
+  { name: "storedKey" },
+  { name: "serverKey" },
+  { name: "iterations" },
+];
+
 /** UserScramCredentialRecord, for those who read or write any kind of message. */
 export const userScramCredentialRecordSchema: MessageSchema<UserScramCredentialRecord> = {
   name: "UserScramCredentialRecord",
@@ -55,4 +64,5 @@ export const userScramCredentialRecordSchema: MessageSchema<UserScramCredentialR
   maxVersion: 0,
   encode: encodeUserScramCredentialRecord,
   decode: decodeUserScramCredentialRecord,
+  fields: userScramCredentialRecordFields,
 };

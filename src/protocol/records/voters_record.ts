@@ -2,7 +2,7 @@
 
 import type { Reader } from "../../bytes/reader.ts";
 import type { Writer } from "../../bytes/writer.ts";
-import { checkVersion, type Input, type MessageSchema, ZERO_UUID } from "../api.ts";
+import { checkVersion, type Input, type MessageField, type MessageSchema, ZERO_UUID } from "../api.ts";
 import { readList, writeList } from "../list.ts";
 
 /** VotersRecord, versions 0, flexible from 0. */
@@ -113,6 +113,29 @@ function decodeVotersRecordKRaftVersionFeature(r: Reader): VotersRecordKRaftVers
   return m;
 }
 
+const votersRecordEndpointFields: readonly MessageField[] = [
+  { name: "name" },
+  { name: "host" },
+  { name: "port" },
+];
+
+const votersRecordKRaftVersionFeatureFields: readonly MessageField[] = [
+  { name: "minSupportedVersion" },
+  { name: "maxSupportedVersion" },
+];
+
+const votersRecordVoterFields: readonly MessageField[] = [
+  { name: "voterId" },
+  { name: "voterDirectoryId" },
+  { name: "endpoints", fields: votersRecordEndpointFields },
+  { name: "kRaftVersionFeature", fields: votersRecordKRaftVersionFeatureFields },
+];
+
+const votersRecordFields: readonly MessageField[] = [
+  { name: "version" },
+  { name: "voters", fields: votersRecordVoterFields },
+];
+
 /** VotersRecord, for those who read or write any kind of message. */
 export const votersRecordSchema: MessageSchema<VotersRecord> = {
   name: "VotersRecord",
@@ -121,4 +144,5 @@ export const votersRecordSchema: MessageSchema<VotersRecord> = {
   maxVersion: 0,
   encode: encodeVotersRecord,
   decode: decodeVotersRecord,
+  fields: votersRecordFields,
 };

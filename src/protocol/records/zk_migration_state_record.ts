@@ -2,7 +2,7 @@
 
 import type { Reader } from "../../bytes/reader.ts";
 import type { Writer } from "../../bytes/writer.ts";
-import { checkVersion, type Input, type MessageSchema } from "../api.ts";
+import { checkVersion, type Input, type MessageField, type MessageSchema } from "../api.ts";
 
 /** ZkMigrationStateRecord, type 21, versions 0, flexible from 0. */
 export interface ZkMigrationStateRecord {
@@ -27,6 +27,10 @@ export function decodeZkMigrationStateRecord(r: Reader, version: number): ZkMigr
   return m;
 }
 
+const zkMigrationStateRecordFields: readonly MessageField[] = [
+  { name: "zkMigrationState" },
+];
+
 /** ZkMigrationStateRecord, for those who read or write any kind of message. */
 export const zkMigrationStateRecordSchema: MessageSchema<ZkMigrationStateRecord> = {
   name: "ZkMigrationStateRecord",
@@ -35,4 +39,5 @@ export const zkMigrationStateRecordSchema: MessageSchema<ZkMigrationStateRecord>
   maxVersion: 0,
   encode: encodeZkMigrationStateRecord,
   decode: decodeZkMigrationStateRecord,
+  fields: zkMigrationStateRecordFields,
 };
