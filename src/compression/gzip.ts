@@ -1,60 +1,88 @@
 /**
- * gzip in plain JavaScript by fflate, for where the runtime has none. fflate by itself believes the size that the last four
- * bytes claim, checks no checksum and reads one member only; so members are inflated in small steps with a running limit,
- * and each one's checksum and length are compared.
+ * gzip in plain JavaScript, for where the runtime has none: written by fflate, read by an inflater of our own. fflate's believes
+ * the size that the last four bytes claim, checks no checksum, does not tell where a member ends, and is bounded only when
+ * it is fed a little at a time, which makes it several times slower.
+ *
+ * Several members are one content, and what stands behind them but is no member's header is passed over: so Java's
+ * `GZIPInputStream` has it, by which brokers and other clients read.
  *
  * @module
  */
 
-import { Gunzip, gzipSync } from "fflate";
-import { CompressionError } from "../core/kafka_error.ts";
+import { gzipSync } from "fflate";
 import { crc32 } from "../hash/crc32.ts";
-import { type Codec, corruptCompression, decompressionLimit, joined } from "./codec.ts";
+import { type Codec, compressionLevel, corruptCompression, decompressionLimit } from "./codec.ts";
+import { Inflater } from "./inflate.ts";
 
-/** Level 6 costs four times as much as level 1 here and saves a tenth of the bytes. */
-const DEFAULT_LEVEL = 1;
-/** Input is given in steps of this size; one inflates to at most 1032 times as much before the limit is looked at. */
-const STEP = 8192;
+/** zlib's meaning of level −1. */
+const DEFAULT_LEVEL = 6;
+const HEADER_SIZE = 10;
 const TRAILER_SIZE = 8;
-/** The header of a member. Given behind the input, it makes the inflater say where the last true member ended. */
-const SENTINEL = Uint8Array.of(0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 0xff);
+/** Java does not look at so few bytes behind a member, of which none can be. */
+const TOO_FEW = 18;
+/** Two bits can stand for 258 bytes. */
+const MAX_EXPANSION = 1032;
 
 /** The gzip codec. */
-export const gzip: Codec = {
-  compress(bytes: Uint8Array, level: number = DEFAULT_LEVEL): Uint8Array {
-    if (!Number.isInteger(level) || level < -1 || level > 9) {
-      throw new CompressionError(`gzip: level must be from 1 to 9, or -1 for the default, not ${level}`);
-    }
-    return gzipSync(bytes, { level: (level === -1 ? DEFAULT_LEVEL : level) as 0, mtime: 0 });
-  },
-  decompress(bytes: Uint8Array, limit: number): Uint8Array {
-    const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
-    const chunks: Uint8Array[] = [];
-    let total = 0;
-    let memberSize = 0;
-    let memberCrc = 0;
-    let membersEnd = 0;
-    const inflater = new Gunzip((chunk) => {
-      total += chunk.length;
-      if (total > limit) throw decompressionLimit("gzip", limit);
-      memberCrc = crc32(chunk, memberCrc);
-      memberSize += chunk.length;
-      if (chunk.length > 0) chunks.push(chunk);
-    });
-    inflater.onmember = (end) => {
-      if (view.getUint32(end - TRAILER_SIZE, true) !== memberCrc) throw corruptCompression("gzip", "wrong checksum");
-      if (view.getUint32(end - 4, true) !== memberSize % 2 ** 32) throw corruptCompression("gzip", "wrong length");
-      memberSize = memberCrc = 0;
-      membersEnd = end;
-    };
-    try {
-      for (let at = 0; at < bytes.length; at += STEP) inflater.push(bytes.subarray(at, at + STEP));
-      inflater.push(SENTINEL);
-    } catch (cause) {
-      if (cause instanceof CompressionError) throw cause;
-      throw corruptCompression("gzip", cause instanceof Error ? cause.message : String(cause), cause);
-    }
-    if (membersEnd !== bytes.length || membersEnd === 0) throw corruptCompression("gzip", "cut short");
-    return joined(chunks, total);
-  },
-};
+export const gzip: Codec = { compress, decompress };
+
+function compress(bytes: Uint8Array, level?: number): Uint8Array {
+  const checked = compressionLevel("gzip", level);
+  return gzipSync(bytes, { level: (checked === -1 ? DEFAULT_LEVEL : checked) as 6, mtime: 0 });
+}
+
+function decompress(bytes: Uint8Array, limit: number): Uint8Array {
+  checkGzipClaim(bytes, limit);
+  const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+  const claimed = lastMemberSize(bytes);
+  const inflater = new Inflater(bytes, limit, claimed <= bytes.length * MAX_EXPANSION ? claimed : bytes.length * 4);
+  for (let start: number | undefined = headerEnd(bytes, 0); start !== undefined;) {
+    const sizeBefore = inflater.content.length;
+    const end = inflater.inflate(start);
+    if (bytes.length - end < TRAILER_SIZE) throw corruptCompression("gzip", "cut short");
+    const member = inflater.content.subarray(sizeBefore);
+    if (view.getUint32(end, true) !== crc32(member)) throw corruptCompression("gzip", "wrong checksum");
+    if (view.getUint32(end + 4, true) !== member.length) throw corruptCompression("gzip", "wrong length");
+    start = bytes.length - end - TRAILER_SIZE > TOO_FEW ? headerEnd(bytes, end + TRAILER_SIZE) : undefined;
+  }
+  return inflater.content;
+}
+
+/**
+ * Refuses bytes that are no gzip, and those whose last member says that it holds more than `limit`: for that no memory need be
+ * taken. What it says may be too little, and the limit must hold while inflating, too.
+ *
+ * @throws CompressionError
+ */
+export function checkGzipClaim(bytes: Uint8Array, limit: number): void {
+  if (headerEnd(bytes, 0) === undefined) throw corruptCompression("gzip", "no member's header at its begin");
+  const claimed = lastMemberSize(bytes);
+  // What so few bytes cannot hold is damage, or stands behind the last member.
+  if (claimed > limit && claimed <= bytes.length * MAX_EXPANSION) throw decompressionLimit("gzip", limit);
+}
+
+/** What the last four bytes say the last member inflates to, modulo 2^32. */
+export function lastMemberSize(bytes: Uint8Array): number {
+  return new DataView(bytes.buffer, bytes.byteOffset + bytes.length - 4, 4).getUint32(0, true);
+}
+
+/** Where the header that begins at `start` ends; undefined when none does, by Java's rules. */
+function headerEnd(bytes: Uint8Array, start: number): number | undefined {
+  if (bytes.length - start < HEADER_SIZE) return undefined;
+  if (bytes[start] !== 0x1f || bytes[start + 1] !== 0x8b || bytes[start + 2] !== 8) return undefined;
+  const flags = bytes[start + 3]!;
+  let at = start + HEADER_SIZE;
+  if ((flags & 0x04) !== 0) at += 2 + (bytes[at]! | (bytes[at + 1]! << 8)); // a field of its own length
+  for (const text of [0x08, 0x10]) { // a file name, a comment
+    if ((flags & text) === 0) continue;
+    const end = bytes.indexOf(0, at);
+    if (end < 0) return undefined;
+    at = end + 1;
+  }
+  if ((flags & 0x02) !== 0) { // a checksum of the header
+    const checksum = bytes[at]! | (bytes[at + 1]! << 8);
+    if (at + 2 > bytes.length || checksum !== (crc32(bytes.subarray(start, at)) & 0xffff)) return undefined;
+    at += 2;
+  }
+  return at <= bytes.length ? at : undefined;
+}

@@ -6,7 +6,7 @@
  * @module
  */
 
-import { corruptCompression } from "./codec.ts";
+import { corruptCompression, decompressionLimit } from "./codec.ts";
 
 /** One frame. */
 export interface ZstdFrame {
@@ -25,6 +25,10 @@ export interface ZstdFrame {
 const MAGIC = 0xfd2fb528;
 const SKIPPABLE_MAGIC = 0x184d2a50;
 const MAX_BLOCK_SIZE = 128 * 1024;
+/** As far back as a frame may refer for Kafka's Java clients and by default for every zstd library. */
+const MAX_WINDOW = 128 * 1024 * 1024;
+/** Of the frames of one batch, of which writers make one: each is a call that takes 20 µs, however small it is. */
+const MOST_FRAMES = 1024;
 const RLE_BLOCK = 1;
 const COMPRESSED_BLOCK = 2;
 const RESERVED_BLOCK = 3;
@@ -32,12 +36,14 @@ const RESERVED_BLOCK = 3;
 /**
  * The frames in `bytes`; skippable ones are left out.
  *
- * @throws CompressionError with code `"CORRUPT_COMPRESSION"` for anything but whole frames.
+ * @throws CompressionError with code `"CORRUPT_COMPRESSION"` for anything but whole frames, `"DECOMPRESSION_LIMIT"` as soon as
+ * they are known to hold more than `limit` bytes.
  */
-export function zstdFrames(bytes: Uint8Array): ZstdFrame[] {
+export function zstdFrames(bytes: Uint8Array, limit: number): ZstdFrame[] {
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   const frames: ZstdFrame[] = [];
   let at = 0;
+  let left = limit;
   const need = (size: number) => {
     if (at + size > bytes.length) throw corruptCompression("zstd", "cut short");
   };
@@ -63,6 +69,9 @@ export function zstdFrames(bytes: Uint8Array): ZstdFrame[] {
       const byte = bytes[at++]!;
       const base = 2 ** (10 + (byte >>> 3));
       window = base + (base / 8) * (byte & 7);
+      if (window > MAX_WINDOW) {
+        throw corruptCompression("zstd", `a window of ${window} bytes, of which Kafka takes ${MAX_WINDOW}`);
+      }
     }
     const dictionarySize = [0, 1, 2, 4][descriptor & 3]!;
     need(dictionarySize);
@@ -79,6 +88,7 @@ export function zstdFrames(bytes: Uint8Array): ZstdFrame[] {
       for (let i = 0; i < sizeLength; i++) contentSize += bytes[at + i]! * 2 ** (8 * i);
     }
     at += sizeLength;
+    if (contentSize !== undefined && contentSize > left) throw decompressionLimit("zstd", limit);
     const blockLimit = Math.min(isSingleSegment ? contentSize! : window, MAX_BLOCK_SIZE);
     let least = 0;
     let most = 0;
@@ -89,10 +99,12 @@ export function zstdFrames(bytes: Uint8Array): ZstdFrame[] {
       isLast = (header & 1) !== 0;
       const type = (header >>> 1) & 3;
       const size = header >>> 3;
-      if (type === RESERVED_BLOCK || size > Math.max(blockLimit, 1)) {
+      // A compressed block has two headers of its own; decoders disagree on one without.
+      if (type === RESERVED_BLOCK || size > Math.max(blockLimit, 1) || (type === COMPRESSED_BLOCK && size < 2)) {
         throw corruptCompression("zstd", `a block of ${size} bytes cannot be`);
       }
       least += type === COMPRESSED_BLOCK ? 0 : size;
+      if (least > left) throw decompressionLimit("zstd", limit);
       most += type === COMPRESSED_BLOCK ? blockLimit : size;
       at += type === RLE_BLOCK ? 1 : size;
       need(0);
@@ -102,6 +114,8 @@ export function zstdFrames(bytes: Uint8Array): ZstdFrame[] {
     if (contentSize !== undefined && (contentSize < least || contentSize > most)) {
       throw corruptCompression("zstd", "the content size cannot be");
     }
+    if (frames.length === MOST_FRAMES) throw corruptCompression("zstd", `more than ${MOST_FRAMES} frames`);
+    left -= contentSize ?? least;
     frames.push({ start, end: at, contentSize, least: contentSize ?? least, most: contentSize ?? most });
   }
   if (frames.length === 0) throw corruptCompression("zstd", "no frame in it");

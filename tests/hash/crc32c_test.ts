@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import { crc32c, loadCrc32c } from "../../src/hash/crc32c.ts";
+import { chooseCrc32c, crc32c } from "../../src/hash/crc32c.ts";
 import { randomBytes, seeded } from "../helpers/seeded.ts";
 
 const ascii = (text: string) => new TextEncoder().encode(text);
@@ -25,16 +25,30 @@ function slow(bytes: Uint8Array): number {
   return ~c >>> 0;
 }
 
+/** Runs `body` in a world where WebAssembly is as `change` leaves it. */
+async function withWebAssembly(change: (own: typeof WebAssembly) => unknown, body: () => Promise<void>): Promise<void> {
+  const own = globalThis.WebAssembly;
+  const replace = (value: unknown) =>
+    Object.defineProperty(globalThis, "WebAssembly", { value, configurable: true, writable: true, enumerable: false });
+  replace(change(own));
+  try {
+    await body();
+  } finally {
+    replace(own);
+  }
+}
+
 describe("CRC-32C", () => {
   for (const [name, bytes, crc] of VECTORS) {
     test(`of ${name}`, async () => {
       assert.equal(crc32c(bytes), crc);
-      assert.equal((await loadCrc32c())(bytes), crc);
+      assert.equal((await chooseCrc32c())(bytes), crc);
     });
   }
 
-  test("of any length and alignment is that of the definition, by tables and by WebAssembly", async () => {
-    const loaded = await loadCrc32c();
+  test("of any length and alignment is that of the definition, by tables and by the kernel", async () => {
+    const loaded = await chooseCrc32c();
+    assert.notEqual(loaded, crc32c);
     const random = seeded(1);
     for (let i = 0; i < 300; i++) {
       const bytes = randomBytes(random, Math.floor(random() ** 2 * 5000)).subarray(Math.floor(random() * 9));
@@ -44,8 +58,72 @@ describe("CRC-32C", () => {
     }
   });
 
-  test("of more than one chunk of hash-wasm", async () => {
+  test("by the kernel, around its steps and the size of its memory", async () => {
+    const loaded = await chooseCrc32c();
     const bytes = randomBytes(seeded(2), 200_000);
-    assert.equal((await loadCrc32c())(bytes), crc32c(bytes));
+    for (const size of [255, 256, 257, 383, 384, 65_535, 65_536, 65_537, 65_664, 130_943, 130_944, 131_072, 200_000]) {
+      const part = bytes.subarray(0, size);
+      assert.equal(loaded(part), slow(part), `${size} bytes`);
+    }
+    // Every bit counts: folding must not lose one.
+    const sums = new Set<number>();
+    const step = bytes.slice(0, 300);
+    for (let bit = 0; bit < step.length * 8; bit++) {
+      step[bit >> 3]! ^= 1 << (bit & 7);
+      sums.add(loaded(step));
+      step[bit >> 3]! ^= 1 << (bit & 7);
+    }
+    assert.equal(sums.size, 300 * 8);
+  });
+
+  test("two that were loaded do not disturb each other", async () => {
+    const [a, b] = [await chooseCrc32c(), await chooseCrc32c()];
+    const bytes = randomBytes(seeded(3), 5000);
+    const sum = slow(bytes);
+    for (let i = 0; i < 3; i++) assert.deepEqual([a(bytes), b(bytes)], [sum, sum]);
+  });
+
+  test("without SIMD is that of hash-wasm", async () => {
+    const bytes = randomBytes(seeded(4), 50_000);
+    const refused: number[] = [];
+    const noSimd = (own: typeof WebAssembly) => ({
+      compile: own.compile,
+      instantiate: own.instantiate,
+      validate: own.validate,
+      Memory: own.Memory,
+      Instance: own.Instance,
+      Module: function (source: Uint8Array) {
+        refused.push(source.length);
+        throw new own.CompileError("SIMD unsupported");
+      },
+    });
+    await withWebAssembly(noSimd, async () => {
+      const loaded = await chooseCrc32c();
+      assert.equal(refused.length, 2); // relaxed SIMD, and SIMD
+      assert.notEqual(loaded, crc32c);
+      for (const size of [0, 9, 1023, 1024, 50_000]) {
+        const part = bytes.subarray(0, size);
+        assert.equal(loaded(part), slow(part), `${size} bytes`);
+      }
+    });
+  });
+
+  test("without relaxed SIMD is that of the kernel with strict SIMD", async () => {
+    const bytes = randomBytes(seeded(5), 50_000);
+    let first = true;
+    const strict = (own: typeof WebAssembly) => ({
+      Instance: own.Instance,
+      Module: function (source: Uint8Array<ArrayBuffer>) {
+        if (!first) return new own.Module(source);
+        first = false;
+        throw new own.CompileError("relaxed SIMD unsupported");
+      },
+    });
+    await withWebAssembly(strict, async () => assert.equal((await chooseCrc32c())(bytes), slow(bytes)));
+    assert.equal(first, false);
+  });
+
+  test("without WebAssembly is that of the tables", async () => {
+    await withWebAssembly(() => undefined, async () => assert.equal(await chooseCrc32c(), crc32c));
   });
 });

@@ -1,0 +1,23 @@
+import { nativeCodecs } from "../../adapters/codecs_native.ts";
+import { wasmZstd } from "../../adapters/codecs_wasm.ts";
+import type { Codec, Codecs } from "../../src/compression/codec.ts";
+import { plainCodecs } from "../../src/compression/plain_codecs.ts";
+
+/** One way to read and write a codec. */
+export interface Implementation {
+  readonly name: keyof Codecs;
+  readonly kind: "plain" | "native" | "wasm";
+  readonly codec: Codec;
+}
+
+/** Every implementation there is in this runtime; Node.js 20 has no zstd of its own. */
+export async function implementations(): Promise<Implementation[]> {
+  const list = (kind: Implementation["kind"], codecs: Codecs): Implementation[] =>
+    Object.entries(codecs).map(([name, codec]) => ({ name: name as keyof Codecs, kind, codec }));
+  const { Zstd } = await import("@hpcc-js/wasm-zstd");
+  return [
+    ...list("plain", plainCodecs),
+    ...list("native", nativeCodecs()),
+    ...list("wasm", { zstd: wasmZstd(await Zstd.load()) }),
+  ];
+}
