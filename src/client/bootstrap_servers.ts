@@ -24,12 +24,10 @@ export function bootstrapServers(list: string | readonly string[] | undefined): 
   const servers = new Map<string, HostPort>();
   for (const item of items.map((text) => text.trim())) {
     if (item === "") continue;
-    const match = /^(?:\[([0-9a-fA-F:.%]+)\]|([^\s:/\[\]@]+)):(\d{1,5})$/.exec(item);
+    const match = /^(?:\[([0-9a-fA-F:.]+(?:%[\w.-]+)?)\]|([^\s:/\[\]@]+)):(\d{1,5})$/.exec(item);
     const port = Number(match?.[3]);
     if (match === null || port < 1 || port > 65535) {
-      throw new ConfigError(
-        `bootstrapServers (bootstrap.servers): "${item}" is not host:port (an IPv6 address goes in brackets: [::1]:9092)`,
-      );
+      throw new ConfigError(`bootstrapServers (bootstrap.servers): "${item}" is not host:port: ${mistakeIn(item)}`);
     }
     const server = { host: (match[1] ?? match[2])!, port };
     servers.set(hostPortText(server), server);
@@ -38,6 +36,17 @@ export function bootstrapServers(list: string | readonly string[] | undefined): 
     throw new ConfigError('bootstrapServers (bootstrap.servers) is needed: one or more "host:port"');
   }
   return [...servers.values()];
+}
+
+/** What is wrong with an item, and what to do. */
+function mistakeIn(item: string): string {
+  if (item.includes("://")) return "leave out the protocol, which is the option securityProtocol";
+  const [, host, port] = /^(.*?)(?::([^:\]]*))?$/.exec(item)!;
+  if (host!.replace(/^\[.*\]$/, "").includes(":")) return "an IPv6 address goes in brackets, as in [::1]:9092";
+  if (port === undefined || port === "") return `the port is missing, as in ${host === "" ? "localhost" : host}:9092`;
+  if (!/^\d+$/.test(port)) return `the port is "${port}"`;
+  if (Number(port) < 1 || Number(port) > 65535) return "a port is a number from 1 to 65535";
+  return host === "" ? "the host is missing" : "no host has such a name";
 }
 
 /** `host:port`, with an IPv6 address in brackets. */

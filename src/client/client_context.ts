@@ -31,7 +31,7 @@ export interface ClientContext {
  * @throws ConfigError
  */
 export function clientContext(options: ClientOptions, platform: Platform): ClientContext {
-  const client = resolveOptions("Kafka", clientOptionTable, options);
+  const client = withBackoffs(options, resolveOptions("Kafka", clientOptionTable, options));
   bootstrapServers(client.bootstrapServers);
   let codecs: Promise<Codecs> | undefined;
   let crc32c: Promise<Crc32c> | undefined;
@@ -41,4 +41,27 @@ export function clientContext(options: ClientOptions, platform: Platform): Clien
     codecs: () => codecs ??= platform.codecs().then((native) => ({ ...native, ...client.codecs })),
     crc32c: () => crc32c ??= loadCrc32c(),
   };
+}
+
+/** Java's rules for waits whose limit is not given, or lower than what it limits. */
+function withBackoffs(given: ClientOptions, resolved: Resolved<ClientOptions>): Resolved<ClientOptions> {
+  const { logger, reconnectBackoffMs } = resolved;
+  const isConstant = given.reconnectBackoffMs !== undefined && given.reconnectBackoffMaxMs === undefined;
+  const client = isConstant ? { ...resolved, reconnectBackoffMaxMs: reconnectBackoffMs } : resolved;
+  if (isConstant) {
+    logger.warn(
+      `reconnectBackoffMs is given without reconnectBackoffMaxMs: the wait is ${reconnectBackoffMs} ms each time`,
+    );
+  }
+  for (
+    const [name, limit] of [
+      ["reconnectBackoffMs", "reconnectBackoffMaxMs"],
+      ["retryBackoffMs", "retryBackoffMaxMs"],
+      ["socketConnectionSetupTimeoutMs", "socketConnectionSetupTimeoutMaxMs"],
+    ] as const
+  ) {
+    if (client[name] <= client[limit]) continue;
+    logger.warn(`${name}=${client[name]} is above ${limit}=${client[limit]}, which is used each time`);
+  }
+  return client;
 }

@@ -4,6 +4,7 @@
  * @module
  */
 
+import { utf8Length } from "../bytes/utf8.ts";
 import type { Codecs } from "../compression/codec.ts";
 import { type Clock, systemClock } from "../core/clock.ts";
 import { type Logger, silentLogger } from "../core/logger.ts";
@@ -24,7 +25,7 @@ import type { Connect, TlsOptions } from "../transport/transport.ts";
 export interface ClientOptions {
   /** Brokers to ask first, `host:port`; a few of the cluster are enough. Java: `bootstrap.servers`. */
   readonly bootstrapServers: string | readonly string[];
-  /** Name in the brokers' logs, quotas and metrics. Default `"anykafka"`. Java: `client.id`. */
+  /** Name in the brokers' logs, quotas and metrics, 32767 bytes at most. Default `"anykafka"`. Java: `client.id`. */
   readonly clientId?: string;
   /** `"PLAINTEXT"` (default) or `"SSL"`. Java: `security.protocol`. SASL is not supported yet and is refused. */
   readonly securityProtocol?: "PLAINTEXT" | "SSL";
@@ -40,7 +41,10 @@ export interface ClientOptions {
   readonly retryBackoffMaxMs?: number;
   /** Wait in milliseconds before a broker is connected to again; doubles per failure. Default 50. Java: `reconnect.backoff.ms`. */
   readonly reconnectBackoffMs?: number;
-  /** Longest such wait. Default 1000. Java: `reconnect.backoff.max.ms`. */
+  /**
+   * Longest such wait. Default 1000, or `reconnectBackoffMs` where only that is given, which then is the wait each time.
+   * Java: `reconnect.backoff.max.ms`.
+   */
   readonly reconnectBackoffMaxMs?: number;
   /** Most milliseconds to set up a connection; doubles per failure. Default 10000. Java: `socket.connection.setup.timeout.ms`. */
   readonly socketConnectionSetupTimeoutMs?: number;
@@ -52,6 +56,16 @@ export interface ClientOptions {
   readonly metadataMaxAgeMs?: number;
   /** Milliseconds after which an unused topic is forgotten. Default 300000. Java: `metadata.max.idle.ms`. */
   readonly metadataMaxIdleMs?: number;
+  /**
+   * Where a client begins anew when no node it knows can be reached: at the bootstrap servers (`"rebootstrap"`, the default)
+   * or nowhere (`"none"`). Java: `metadata.recovery.strategy`.
+   */
+  readonly metadataRecoveryStrategy?: "rebootstrap" | "none";
+  /**
+   * Milliseconds without metadata, though it is wanted, after which every connection is closed and the bootstrap servers are
+   * asked. Default 300000. Java: `metadata.recovery.rebootstrap.trigger.ms`.
+   */
+  readonly metadataRecoveryRebootstrapTriggerMs?: number;
   /** Largest answer in bytes that is taken from a broker. Default 104857600. librdkafka: `receive.message.max.bytes`. */
   readonly receiveMessageMaxBytes?: number;
   /** Opens sockets; the runtime's own adapter when absent. */
@@ -68,6 +82,7 @@ export interface ClientOptions {
   readonly metrics?: Metrics;
 }
 
+const INT16_MAX = 2 ** 15 - 1;
 const INT32_MAX = 2 ** 31 - 1;
 
 /** A client option that is a count of milliseconds. */
@@ -78,7 +93,11 @@ export function millisecondsOption(key: string, fallback: number, min = 0): Opti
 /** The rows of {@linkcode ClientOptions}. */
 export const clientOptionTable: OptionTable<ClientOptions> = {
   bootstrapServers: listOption("bootstrap.servers", 'one or more "host:port"'),
-  clientId: stringOption("client.id", "anykafka"),
+  clientId: {
+    ...stringOption("client.id", "anykafka"),
+    expected: `text of 1 to ${INT16_MAX} bytes`,
+    accepts: (value) => typeof value === "string" && value !== "" && utf8Length(value) <= INT16_MAX,
+  },
   securityProtocol: choiceOption<"PLAINTEXT" | "SSL">("security.protocol", "PLAINTEXT", ["PLAINTEXT", "SSL"]),
   tls: seamOption<TlsOptions>("tls", "an object { ca, cert, key, serverName, insecure }"),
   requestTimeoutMs: millisecondsOption("request.timeout.ms", 30_000, 1),
@@ -92,6 +111,11 @@ export const clientOptionTable: OptionTable<ClientOptions> = {
   connectionsMaxIdleMs: millisecondsOption("connections.max.idle.ms", 540_000, 1),
   metadataMaxAgeMs: millisecondsOption("metadata.max.age.ms", 300_000),
   metadataMaxIdleMs: millisecondsOption("metadata.max.idle.ms", 300_000, 5000),
+  metadataRecoveryStrategy: choiceOption<"rebootstrap" | "none">("metadata.recovery.strategy", "rebootstrap", [
+    "rebootstrap",
+    "none",
+  ]),
+  metadataRecoveryRebootstrapTriggerMs: millisecondsOption("metadata.recovery.rebootstrap.trigger.ms", 300_000),
   receiveMessageMaxBytes: integerOption("receive.message.max.bytes", 100 * 1024 * 1024, 1024, INT32_MAX),
   connect: seamOption<Connect>("connect", "a function (host, port, options) => Promise<Transport>"),
   codecs: seamOption<Codecs>("codecs", "an object { gzip, snappy, lz4, zstd } of codecs"),

@@ -7,58 +7,25 @@
  * @module
  */
 
-import { throwIfAborted } from "../core/abort_error.ts";
-import { sleep } from "../core/clock.ts";
+import { abortable, throwIfAborted } from "../core/abort_error.ts";
+import { type Clock, sleep, type Timer } from "../core/clock.ts";
 import { type Deferred, deferred } from "../core/deferred.ts";
 import { ClosedError, ConnectionError, isRetriable, type KafkaError, TimeoutError } from "../core/kafka_error.ts";
 import type { Resolved } from "../core/option_table.ts";
-import { randomInt } from "../core/random.ts";
-import { backoffMs, retry } from "../core/retry.ts";
+import { retry } from "../core/retry.ts";
 import type { ClientApi, Input } from "../protocol/api.ts";
 import { brokerError } from "../protocol/broker_error.ts";
-import { errorOf } from "../protocol/error_table.ts";
-import { metadataApi, type MetadataResponse, type MetadataResponseTopic } from "../protocol/metadata.ts";
+import { metadataApi, type MetadataResponse } from "../protocol/metadata.ts";
 import type { Connect } from "../transport/transport.ts";
 import { bootstrapServers } from "./bootstrap_servers.ts";
 import { BrokerNode } from "./broker_node.ts";
 import type { ClientOptions } from "./client_options.ts";
-import type { Connection, RequestOptions } from "./connection.ts";
+import { type Metadata, type TopicMetadata, updateClusterMetadata } from "./cluster_metadata.ts";
+import type { Connection } from "./connection.ts";
+import { leastLoaded } from "./least_loaded.ts";
+import { UpdateBackoff } from "./update_backoff.ts";
 
-/** One partition as the cluster's metadata has it. */
-export interface PartitionMetadata {
-  /** Its number. */
-  readonly partition: number;
-  /** Node id of the leader; −1 while there is none. */
-  readonly leader: number;
-  /** The leader's epoch; −1 where the broker tells none. */
-  readonly leaderEpoch: number;
-  /** Node ids of the replicas. */
-  readonly replicas: readonly number[];
-  /** Node ids of the replicas in sync. */
-  readonly isr: readonly number[];
-}
-
-/** One topic as the cluster's metadata has it. */
-export interface TopicMetadata {
-  /** Its name. */
-  readonly name: string;
-  /** Its id as 22 characters of base64url; all `A` where the broker tells none. */
-  readonly id: string;
-  /** Whether Kafka keeps it for itself. */
-  readonly isInternal: boolean;
-  /** Its partitions; the index is the number. */
-  readonly partitions: readonly PartitionMetadata[];
-}
-
-/** What was known at one moment. */
-export interface Metadata {
-  /** Grows with every change. */
-  readonly version: number;
-  /** The cluster's id, once known. */
-  readonly clusterId: string | null;
-  /** Topics known by name. */
-  readonly topics: ReadonlyMap<string, TopicMetadata>;
-}
+export type { Metadata, PartitionMetadata, TopicMetadata } from "./cluster_metadata.ts";
 
 /** Where a partition's requests go. */
 export interface Leader {
@@ -86,38 +53,54 @@ export interface WaitOptions {
   readonly signal?: AbortSignal | undefined;
 }
 
-/** The version from which on leader epochs in Metadata can be relied upon. */
-const RELIABLE_EPOCHS_FROM = 9;
-
 /** A client's view of the cluster. */
 export class Cluster {
   readonly #options: ClusterOptions;
   readonly #bootstrap: readonly BrokerNode[];
   readonly #nodes = new Map<number, BrokerNode>();
+  /** Nodes that are not in the metadata any more and still have connections; what is under way there ends by itself. */
+  readonly #leftNodes = new Map<number, BrokerNode>();
+  /** When each topic was last used. Those that are here are asked for. */
   readonly #lastUsed = new Map<string, number>();
+  /** Topics that no answer has told of yet. */
   readonly #newTopics = new Set<string>();
   readonly #topicErrors = new Map<string, KafkaError>();
   readonly #closing = new AbortController();
+  readonly #backoff: UpdateBackoff;
   #metadata: Metadata = { version: 0, clusterId: null, topics: new Map() };
-  #updating = false;
-  #wanted = false;
+  #isUpdating = false;
+  /** Whether all that is known is to be asked for again. */
+  #wantsAll = false;
+  /** Whether the new topics are to be asked for. */
+  #wantsNew = false;
   #attempt: Deferred<void> = deferred<void>();
   #failure: KafkaError | undefined;
-  #streak = 0;
-  #lastAttempt = -Infinity;
+  #lastAttemptEnd = -Infinity;
   #lastFull = -Infinity;
+  /** Since when metadata has been wanted and not been had; undefined after a success. */
+  #failingSince: number | undefined;
+  #endPause: (() => void) | undefined;
   #onUpdate: (() => void) | undefined;
 
   /** Makes the view; nothing is connected yet. */
   constructor(options: ClusterOptions) {
     this.#options = options;
-    this.#bootstrap = bootstrapServers(options.client.bootstrapServers)
-      .map((address, i) => this.#makeNode(-1 - i, address));
+    const { client } = options;
+    this.#bootstrap = bootstrapServers(client.bootstrapServers).map((address, i) => this.#makeNode(-1 - i, address));
+    this.#backoff = new UpdateBackoff(
+      { initialMs: client.retryBackoffMs, maxMs: client.retryBackoffMaxMs },
+      client.random,
+    );
   }
 
   /** What is known now. */
   get metadata(): Metadata {
     return this.#metadata;
+  }
+
+  /** Milliseconds since all that is known was last asked for; NaN before. */
+  get metadataAgeMs(): number {
+    return this.#lastFull === -Infinity ? NaN : this.#options.client.clock.now() - this.#lastFull;
   }
 
   /** The nodes known by their ids. */
@@ -130,11 +113,19 @@ export class Cluster {
     this.#onUpdate = run;
   }
 
-  /** The topic `name` if it is known; else its metadata is asked for and undefined is the answer for now. */
+  /** The topic `name` if it is known. One that is used for the first time is asked for at once, and undefined the answer for now. */
   topic(name: string): TopicMetadata | undefined {
+    if (!this.#lastUsed.has(name)) {
+      this.#newTopics.add(name);
+      this.#backoff.hurry();
+      this.#endPause?.();
+    }
+    this.#lastUsed.set(name, this.#options.client.clock.now());
     const topic = this.#metadata.topics.get(name);
-    this.#use(name);
-    if (topic === undefined) this.#addTopic(name);
+    if (topic === undefined && this.#newTopics.has(name)) {
+      this.#wantsNew = true;
+      this.#startUpdate();
+    }
     return topic;
   }
 
@@ -145,7 +136,7 @@ export class Cluster {
 
   /** The leader of a partition if one is known. Whoever asks uses the topic, so that it is not forgotten. */
   leader(topic: string, partition: number): Leader | undefined {
-    this.#use(topic);
+    if (this.#lastUsed.has(topic)) this.#lastUsed.set(topic, this.#options.client.clock.now());
     const known = this.#metadata.topics.get(topic)?.partitions[partition];
     const node = known === undefined ? undefined : this.#nodes.get(known.leader);
     return node === undefined ? undefined : { node, epoch: known!.leaderEpoch };
@@ -168,9 +159,13 @@ export class Cluster {
       this.#throwIfClosed();
       const error = this.#topicErrors.get(name);
       if (error !== undefined && !error.retriable) throw error;
-      this.requestUpdate();
+      // A new topic is being asked for already.
+      if (!this.#newTopics.has(name)) this.requestUpdate();
       const left = wait.timeoutMs - (clock.now() - start);
-      if (left <= 0 || !(await this.#nextAttempt(left, wait.signal))) throw this.#topicTimeout(name, partition, wait);
+      const attempt = this.#attempt.promise.then(() => true);
+      if (left <= 0 || !(await within(clock, left, attempt, wait.signal))) {
+        throw this.#topicTimeout(name, partition, wait);
+      }
       if (this.#failure !== undefined && !this.#failure.retriable) throw this.#failure;
     }
   }
@@ -180,15 +175,13 @@ export class Cluster {
    * Should it fail or not help, {@linkcode onUpdate} is called all the same, and whoever still needs one asks again.
    */
   requestUpdate(): void {
-    this.#wanted = true;
-    if (!this.#updating && !this.#closing.signal.aborted) void this.#update();
+    this.#wantsAll = true;
+    this.#startUpdate();
   }
 
   /** Asks for an update when the metadata is older than `metadataMaxAgeMs`. Cheap; call it often. */
   refreshIfOld(now: number): void {
-    if (now - this.#lastFull >= this.#options.client.metadataMaxAgeMs && this.#metadata.version > 0) {
-      this.requestUpdate();
-    }
+    if (this.#isOld(now) && this.#metadata.version > 0) this.requestUpdate();
   }
 
   /** Takes a newer leader that a broker told in an answer (KIP-951), without waiting for the next update; answers whether it was news. */
@@ -222,12 +215,16 @@ export class Cluster {
     body: Input<Req>,
     options: WaitOptions & { readonly node?: BrokerNode; readonly check?: (answer: Res) => void },
   ): Promise<Res> {
-    const { client } = this.#options;
+    const { clock, requestTimeoutMs } = this.#options.client;
     return this.retry(api.name, options, async (left) => {
-      const timeoutMs = Math.min(left, client.requestTimeoutMs);
-      const answer = options.node === undefined
-        ? await this.#ask(api, body, { timeoutMs })
-        : await (await options.node.connect("main")).request(api, body, { timeoutMs });
+      const start = clock.now();
+      const connecting = options.node?.connect("main") ?? this.#connectAny().then(({ connection }) => connection);
+      const connection = await within(clock, left, connecting, options.signal);
+      if (connection === undefined) {
+        throw new TimeoutError(`${api.name}: no connection within ${Math.round(left)} ms`, { outcome: "not-written" });
+      }
+      const timeoutMs = Math.min(Math.max(1, left - (clock.now() - start)), requestTimeoutMs);
+      const answer = await connection.request(api, body, { timeoutMs });
       options.check?.(answer);
       return answer;
     });
@@ -240,14 +237,19 @@ export class Cluster {
    */
   retry<T>(what: string, wait: WaitOptions, attempt: (left: number) => Promise<T>): Promise<T> {
     const { clock, random, retryBackoffMs: initialMs, retryBackoffMaxMs: maxMs } = this.#options.client;
-    return retry({ initialMs, maxMs, clock, random, timeoutMs: wait.timeoutMs, signal: wait.signal, what }, attempt);
+    // A closed client must not sit out a back-off: its timer would keep the program alive.
+    const closing = this.#closing.signal;
+    const signal = wait.signal === undefined ? closing : AbortSignal.any([wait.signal, closing]);
+    const options = { initialMs, maxMs, clock, random, timeoutMs: wait.timeoutMs, signal, what };
+    return retry(options, (left) => abortable(attempt(left), signal));
   }
 
   /** Ends every connection; what waits is rejected with a ClosedError. Safe to repeat. */
   close(reason: KafkaError = new ClosedError("the client was closed")): void {
     if (this.#closing.signal.aborted) return;
     this.#closing.abort(reason);
-    for (const node of [...this.#nodes.values(), ...this.#bootstrap]) node.close(reason);
+    for (const node of [...this.#nodes.values(), ...this.#leftNodes.values(), ...this.#bootstrap]) node.close(reason);
+    this.#endPause?.();
     this.#attempt.resolve();
   }
 
@@ -255,75 +257,97 @@ export class Cluster {
     throwIfAborted(this.#closing.signal);
   }
 
-  #use(name: string): void {
-    this.#lastUsed.set(name, this.#options.client.clock.now());
+  #isOld(now: number): boolean {
+    return now - this.#lastFull >= this.#options.client.metadataMaxAgeMs;
   }
 
-  #addTopic(name: string): void {
-    if (this.#newTopics.has(name) || this.#topicErrors.has(name)) return;
-    this.#newTopics.add(name);
-    if (!this.#updating && !this.#closing.signal.aborted) void this.#update();
-  }
-
-  /** Resolves to true after the next attempt at an update, to false when `ms` pass before. */
-  async #nextAttempt(ms: number, signal: AbortSignal | undefined): Promise<boolean> {
-    const { clock } = this.#options.client;
-    const late = new AbortController();
-    const over = sleep(clock, ms, signal === undefined ? late.signal : AbortSignal.any([late.signal, signal]));
-    try {
-      return await Promise.race([this.#attempt.promise.then(() => true), over.then(() => false)]);
-    } finally {
-      over.catch(() => {}); // ends with the abort below, which nobody waits for
-      late.abort();
-    }
+  #startUpdate(): void {
+    if (!this.#isUpdating && !this.#closing.signal.aborted) void this.#update();
   }
 
   /** The only place that asks for metadata: one request at a time, until nothing more is wanted. */
   async #update(): Promise<void> {
-    const { client } = this.#options;
+    const { clock, retryBackoffMaxMs } = this.#options.client;
     const { signal } = this.#closing;
-    this.#updating = true;
+    this.#isUpdating = true;
+    // Between failures that belong together somebody asks again soon.
+    if (clock.now() - this.#lastAttemptEnd > 2 * retryBackoffMaxMs) this.#failingSince = undefined;
     try {
-      while ((this.#wanted || this.#newTopics.size > 0) && !signal.aborted) {
-        // Topics never asked for go at once; asking again for what was just answered waits longer each time.
-        if (this.#newTopics.size === 0) await this.#backOff();
+      while (this.#wantsAll || (this.#wantsNew && this.#newTopics.size > 0)) {
+        await this.#pause();
         if (signal.aborted) return;
-        const full = this.#wanted || client.clock.now() - this.#lastFull >= client.metadataMaxAgeMs;
-        const topics = full ? this.#trackedTopics() : [...this.#newTopics];
-        this.#wanted = false;
-        for (const name of topics) this.#newTopics.delete(name);
-        this.#lastAttempt = client.clock.now();
+        const trigger = this.#setRebootstrapTrigger();
         try {
-          await this.#fetch(topics, full);
-          this.#failure = undefined;
+          await this.#fetch();
+          this.#failure = this.#failingSince = undefined;
         } catch (cause) {
           if (signal.aborted) return;
-          this.#failure = cause as KafkaError;
-          client.logger.warn(`metadata: ${this.#failure.message}`, { code: this.#failure.code });
+          this.#failed(cause as KafkaError);
+        } finally {
+          trigger?.cancel();
         }
+        this.#lastAttemptEnd = clock.now();
         const attempt = this.#attempt;
         this.#attempt = deferred<void>();
         attempt.resolve();
         this.#onUpdate?.();
       }
-    } catch (cause) {
-      if (!signal.aborted) throw cause;
     } finally {
-      this.#updating = false;
+      this.#isUpdating = false;
     }
   }
 
-  async #backOff(): Promise<void> {
-    const { clock, random, retryBackoffMs, retryBackoffMaxMs } = this.#options.client;
-    const since = clock.now() - this.#lastAttempt;
-    if (since > 2 * retryBackoffMaxMs) this.#streak = 0;
-    if (this.#streak > 0) {
-      const wait = backoffMs({ initialMs: retryBackoffMs, maxMs: retryBackoffMaxMs }, this.#streak, random) - since;
-      if (wait > 0) await sleep(clock, wait, this.#closing.signal);
-    }
-    this.#streak++;
+  /** Waits as long as the back-off wants, or until a topic is used for the first time. */
+  async #pause(): Promise<void> {
+    const { clock } = this.#options.client;
+    const now = clock.now();
+    if (this.#isOld(now)) this.#backoff.forgetRepeats();
+    const ms = this.#backoff.waitMs(now);
+    if (ms <= 0) return;
+    await new Promise<void>((resolve) => {
+      const timer = clock.setTimer(ms, resolve);
+      this.#endPause = () => {
+        timer.cancel();
+        resolve();
+      };
+    });
+    this.#endPause = undefined;
   }
 
+  #failed(failure: KafkaError): void {
+    this.#failure = failure;
+    if (failure.code === "REBOOTSTRAP_REQUIRED") this.#rebootstrap(failure.message);
+    this.#options.client.logger.warn(`metadata: ${failure.message}`, { code: failure.code });
+  }
+
+  /** Sees to it that nodes which take connections and answer nothing are given up one day (KIP-1102). */
+  #setRebootstrapTrigger(): Timer | undefined {
+    const { clock, metadataRecoveryRebootstrapTriggerMs: triggerMs } = this.#options.client;
+    const now = clock.now();
+    this.#failingSince ??= now;
+    if (this.#nodes.size === 0) return undefined;
+    const left = this.#failingSince + triggerMs - now;
+    const rebootstrap = () => this.#rebootstrap(`no metadata for ${triggerMs} ms`);
+    if (left > 0) return clock.setTimer(left, rebootstrap);
+    rebootstrap();
+    return undefined;
+  }
+
+  /** Forgets every node and ends every connection, so that the bootstrap servers are next, found by their names anew. */
+  #rebootstrap(why: string): void {
+    if (this.#options.client.metadataRecoveryStrategy === "none") return;
+    const reason = new ConnectionError(`the client begins anew at the bootstrap servers: ${why}`);
+    const nodes = [...this.#nodes.values(), ...this.#leftNodes.values()];
+    this.#nodes.clear();
+    this.#leftNodes.clear();
+    for (const node of nodes) node.close(reason);
+    for (const node of this.#bootstrap) node.disconnect(reason);
+    this.#metadata = { ...this.#metadata, version: this.#metadata.version + 1 };
+    this.#failingSince = undefined;
+    this.#wantsAll = true;
+  }
+
+  /** The topics to ask for: those used lately, and those no answer has told of. */
   #trackedTopics(): string[] {
     const { clock, metadataMaxIdleMs } = this.#options.client;
     const oldest = clock.now() - metadataMaxIdleMs;
@@ -335,55 +359,89 @@ export class Cluster {
     return [...this.#lastUsed.keys()];
   }
 
-  async #fetch(topics: readonly string[], full: boolean): Promise<void> {
+  async #fetch(): Promise<void> {
     const { allowAutoTopicCreation, client } = this.#options;
-    const { answer, version } = await this.#tryNodes(async (connection) => {
+    const wantedAll = this.#wantsAll;
+    this.#wantsAll = this.#wantsNew = false;
+    // A node that cannot be connected to has a back-off of its own, and counts for none here.
+    const { connection, node } = await this.#connectAny();
+    // A bootstrap server is asked when there is no node; what it tells takes the place of all that was known.
+    const all = wantedAll || this.#wantsAll || node.id < 0 || this.#isOld(client.clock.now());
+    this.#wantsAll = this.#wantsNew = false;
+    const asked = all ? this.#trackedTopics() : [...this.#newTopics];
+    try {
       const version = connection.versions.pick(metadataApi);
-      const body = { topics: topics.map((name) => ({ name })), allowAutoTopicCreation };
+      const body = { topics: asked.map((name) => ({ name })), allowAutoTopicCreation };
       const answer = await connection.request(metadataApi, body, { version, timeoutMs: client.requestTimeoutMs });
+      if (answer.errorCode !== 0) throw brokerError(answer.errorCode, "Metadata", { retriable: true });
       if (answer.brokers.length === 0) throw new ConnectionError("metadata: the broker knows no brokers yet");
-      return { answer, version };
-    });
-    if (full) this.#lastFull = client.clock.now();
-    this.#merge(answer, version, topics, full);
+      this.#take(answer, version, asked, all);
+    } catch (cause) {
+      this.#backoff.failed(client.clock.now());
+      throw cause;
+    }
   }
 
-  #merge(answer: MetadataResponse, version: number, asked: readonly string[], full: boolean): void {
-    for (const broker of answer.brokers) this.#keepNode(broker.nodeId, broker);
+  /** Takes over what an answer says; all of it replaces what was known, else it is added. */
+  #take(answer: MetadataResponse, version: number, asked: readonly string[], all: boolean): void {
+    const known = new Set(asked);
+    const update = updateClusterMetadata(
+      this.#metadata,
+      answer,
+      version,
+      (topic) => !all || (this.#lastUsed.has(topic) && !known.has(topic)),
+    );
+    this.#metadata = update.metadata;
+    this.#takeNodes(answer.brokers);
+    for (const name of asked) {
+      this.#newTopics.delete(name);
+      const problem = update.problems.get(name);
+      if (problem === undefined) this.#topicErrors.delete(name);
+      else this.#topicErrors.set(name, problem);
+    }
+    const now = this.#options.client.clock.now();
+    if (all) this.#lastFull = now;
+    this.#backoff.answered(now, update.isNews);
+    // Topics that came while this was under way were never asked for.
+    if (this.#newTopics.size > 0) this.#backoff.hurry();
+  }
+
+  #takeNodes(brokers: MetadataResponse["brokers"]): void {
+    const ids = new Set(brokers.map(({ nodeId }) => nodeId));
+    for (const broker of brokers) this.#keepNode(broker.nodeId, broker);
     for (const [id, node] of this.#nodes) {
-      if (answer.brokers.some((broker) => broker.nodeId === id)) continue;
-      // A node that left the metadata may be back in a moment; its connections end by themselves if it is gone.
-      if (node.connection("main") === undefined && node.connection("fetch") === undefined) {
-        this.#nodes.delete(id);
-        node.close();
-      }
+      if (ids.has(id)) continue;
+      this.#nodes.delete(id);
+      this.#leftNodes.set(id, node);
     }
-    const before = this.#metadata.topics;
-    const topics = new Map<string, TopicMetadata>();
-    for (const [name, topic] of before) {
-      if (full ? this.#lastUsed.has(name) && !asked.includes(name) : true) topics.set(name, topic);
+    for (const [id, node] of this.#leftNodes) {
+      if (node.connection("main") !== undefined || node.connection("fetch") !== undefined) continue;
+      this.#leftNodes.delete(id);
+      node.close(new ConnectionError(`${node.text}: it is no longer a node of the cluster`));
     }
-    for (const topic of answer.topics) {
-      if (topic.name === null) continue;
-      const error = this.#topicProblem(topic);
-      if (error === undefined) this.#topicErrors.delete(topic.name);
-      else this.#topicErrors.set(topic.name, error);
-      if (topic.errorCode === 0) topics.set(topic.name, mergeTopic(topic, version, before.get(topic.name)));
-      else topics.delete(topic.name);
-    }
-    this.#metadata = { version: this.#metadata.version + 1, clusterId: answer.clusterId, topics };
   }
 
-  #topicProblem(topic: MetadataResponseTopic): KafkaError | undefined {
-    if (topic.errorCode !== 0) {
-      return brokerError(topic.errorCode, `topic ${topic.name}`, { topic: topic.name!, outcome: "not-written" });
+  #keepNode(id: number, { host, port }: { host: string; port: number }): void {
+    const known = this.#nodes.get(id) ?? this.#leftNodes.get(id);
+    this.#leftNodes.delete(id);
+    this.#nodes.set(id, known ?? this.#makeNode(id, { host, port }));
+    // What is under way on its connections is not lost with its name.
+    if (known !== undefined && (known.address.host !== host || known.address.port !== port)) {
+      known.moveTo({ host, port });
     }
-    const partition = topic.partitions.find((p) => p.errorCode !== 0 && errorOf(p.errorCode).refreshMetadata);
-    if (partition === undefined) return undefined;
-    return brokerError(partition.errorCode, `${topic.name}-${partition.partitionIndex}`, {
-      topic: topic.name!,
-      partition: partition.partitionIndex,
-      outcome: "not-written",
+  }
+
+  #makeNode(id: number, address: { host: string; port: number }): BrokerNode {
+    const { client, connect } = this.#options;
+    return new BrokerNode({
+      id,
+      address,
+      client,
+      connect,
+      // Whatever was led by a node that went away has a new leader soon.
+      onDisconnect: () => {
+        if (id >= 0) this.requestUpdate();
+      },
     });
   }
 
@@ -405,92 +463,40 @@ export class Cluster {
     });
   }
 
-  #ask<Req, Res>(api: ClientApi<Req, Res>, body: Input<Req>, options: RequestOptions): Promise<Res> {
-    return this.#tryNodes((connection) => connection.request(api, body, options));
-  }
-
-  /**
-   * Runs `call` on the least loaded node that can be connected to, then on the others; the bootstrap servers come last.
-   * Only failures to connect go on to the next node: after a request was sent, its outcome is the caller's matter.
-   */
-  async #tryNodes<T>(call: (connection: Connection) => Promise<T>): Promise<T> {
-    const failures: KafkaError[] = [];
-    for (const node of [...this.#byLoad(), ...this.#shuffledBootstrap()]) {
-      let connection: Connection;
+  /** Resolves to a connection to the least loaded node that can be connected to; each is tried once. */
+  async #connectAny(): Promise<{ readonly node: BrokerNode; readonly connection: Connection }> {
+    const { clock, metadataRecoveryStrategy, random } = this.#options.client;
+    const failures = new Map<BrokerNode, KafkaError>();
+    for (;;) {
+      this.#throwIfClosed();
+      const begin = this.#nodes.size === 0 || metadataRecoveryStrategy === "rebootstrap" ? this.#bootstrap : [];
+      const left = [...this.#nodes.values(), ...begin].filter((node) => !failures.has(node));
+      const node = leastLoaded(left, clock.now(), random);
+      if (node === undefined) throw noBroker([...failures.values()]);
       try {
-        connection = await node.connect("main");
+        return { node, connection: await node.connect("main") };
       } catch (cause) {
-        this.#throwIfClosed();
-        failures.push(cause as KafkaError);
-        continue;
+        failures.set(node, cause as KafkaError);
       }
-      return await call(connection);
     }
-    throw noBroker(failures);
-  }
-
-  #byLoad(): BrokerNode[] {
-    const { random } = this.#options.client;
-    const load = new Map<BrokerNode, number>();
-    for (const node of this.#nodes.values()) {
-      const connection = node.connection("main");
-      // Connected ones first, idle before busy; then those being connected; then those tried longest ago.
-      const rank = connection !== undefined
-        ? connection.inFlight
-        : node.isConnecting("main")
-        ? 1e6
-        : 1e7 + Math.max(0, node.lastAttempt);
-      load.set(node, rank + random());
-    }
-    return [...load.keys()].sort((a, b) => load.get(a)! - load.get(b)!);
-  }
-
-  #shuffledBootstrap(): BrokerNode[] {
-    const nodes = this.#bootstrap.slice();
-    const start = randomInt(this.#options.client.random, nodes.length);
-    return [...nodes.slice(start), ...nodes.slice(0, start)];
-  }
-
-  #keepNode(id: number, { host, port }: { host: string; port: number }): void {
-    const known = this.#nodes.get(id);
-    if (known !== undefined && known.address.host === host && known.address.port === port) return;
-    known?.close();
-    this.#nodes.set(id, this.#makeNode(id, { host, port }));
-  }
-
-  #makeNode(id: number, address: { host: string; port: number }): BrokerNode {
-    const { client, connect } = this.#options;
-    return new BrokerNode({
-      id,
-      address,
-      client,
-      connect,
-      // Whatever was led by a node that went away has a new leader soon.
-      onDisconnect: () => {
-        if (id >= 0) this.requestUpdate();
-      },
-    });
   }
 }
 
-/** The topic in an answer, but with newer leaders that were known before: brokers learn of an election one by one. */
-function mergeTopic(topic: MetadataResponseTopic, version: number, before: TopicMetadata | undefined): TopicMetadata {
-  const sameTopic = before !== undefined && before.id === topic.topicId;
-  const partitions: PartitionMetadata[] = [];
-  for (const p of topic.partitions) {
-    const leaderEpoch = version >= RELIABLE_EPOCHS_FROM ? p.leaderEpoch : -1;
-    const known = sameTopic ? before.partitions[p.partitionIndex] : undefined;
-    partitions[p.partitionIndex] = known !== undefined && leaderEpoch < known.leaderEpoch && leaderEpoch >= 0
-      ? known
-      : {
-        partition: p.partitionIndex,
-        leader: p.leaderId,
-        leaderEpoch,
-        replicas: p.replicaNodes,
-        isr: p.isrNodes,
-      };
+/** What `promise` resolves to; undefined when `ms` pass before. */
+async function within<T>(
+  clock: Clock,
+  ms: number,
+  promise: Promise<T>,
+  signal: AbortSignal | undefined,
+): Promise<T | undefined> {
+  const settled = new AbortController();
+  const over = sleep(clock, ms, signal === undefined ? settled.signal : AbortSignal.any([settled.signal, signal]));
+  try {
+    return await Promise.race([promise, over.then(() => undefined)]);
+  } finally {
+    over.catch(() => {}); // ends with the abort below, which nobody waits for
+    settled.abort();
   }
-  return { name: topic.name!, id: topic.topicId, isInternal: topic.isInternal, partitions };
 }
 
 function noBroker(failures: readonly KafkaError[]): KafkaError {

@@ -11,6 +11,7 @@
 
 import { Reader } from "../bytes/reader.ts";
 import { Writer } from "../bytes/writer.ts";
+import { abortError, throwIfAborted } from "../core/abort_error.ts";
 import type { Clock, Timer } from "../core/clock.ts";
 import { type Deferred, deferred } from "../core/deferred.ts";
 import {
@@ -57,12 +58,18 @@ export interface ConnectionOptions {
   readonly maxIdleMs: number;
   /** Largest answer in bytes. */
   readonly maxFrameSize: number;
+  /** Version of ApiVersions to begin with; the highest when absent. */
+  readonly firstVersion?: number | undefined;
+  /** Correlation id of the first request. Default 0. */
+  readonly firstCorrelationId?: number;
   /** Time. */
   readonly clock: Clock;
   /** Takes messages. */
   readonly logger: Logger;
   /** Takes figures. */
   readonly metrics: Metrics;
+  /** Gives up while the connection is being set up; of no effect once it is there. */
+  readonly signal?: AbortSignal | undefined;
   /** Called once, when the connection has ended; `error` is why. */
   readonly onEnd: (connection: Connection, error: KafkaError) => void;
 }
@@ -76,6 +83,7 @@ export interface RequestOptions {
 }
 
 interface Waiter {
+  readonly key: number;
   readonly api: string;
   readonly version: number;
   readonly correlationId: number;
@@ -97,20 +105,40 @@ const SOFTWARE_NAME = "anykafka";
 const SOFTWARE_VERSION = "0.1.0";
 const UNSUPPORTED_VERSION = 35;
 
-/** From which version on a throttled answer means that the client must hold back (KIP-219); before, the broker did the waiting. */
-const THROTTLES_FROM: Readonly<Record<string, number>> = {
-  Produce: 6,
-  Fetch: 8,
-  ListOffsets: 3,
-  Metadata: 6,
-  FindCoordinator: 2,
-  ApiVersions: 2,
-  CreateTopics: 3,
-  DeleteTopics: 2,
-  InitProducerId: 1,
-  OffsetForLeaderEpoch: 2,
-  DescribeConfigs: 2,
-};
+const CLOSED = "the broker closed the connection";
+const CLOSED_HINT = "a listener for TLS or SASL does so when a client comes without";
+
+/** Largest answer before the peer has shown that it is a broker; Kafka's own limit for what comes before a login. */
+const MAX_FIRST_FRAME_SIZE = 512 * 1024;
+
+/** Longest time that a broker can hold this side back: a quota so far exceeded, or a wrong number, must not stop it for days. */
+const MAX_THROTTLE_MS = 300_000;
+
+/**
+ * From which version on a throttled answer means that the client must hold back (KIP-219); before, the broker did the
+ * waiting. By API key; those up to DeleteGroups (42) that are not here from version 1 on, later ones always.
+ */
+const THROTTLES_FROM: ReadonlyMap<number, number> = new Map([
+  [0, 6], // Produce
+  [1, 8], // Fetch
+  [2, 3], // ListOffsets
+  [3, 6], // Metadata
+  [8, 4], // OffsetCommit
+  [9, 4], // OffsetFetch
+  [10, 2], // FindCoordinator
+  [11, 3], // JoinGroup
+  [12, 2], // Heartbeat
+  [13, 2], // LeaveGroup
+  [14, 2], // SyncGroup
+  [15, 2], // DescribeGroups
+  [16, 2], // ListGroups
+  [18, 2], // ApiVersions
+  [19, 3], // CreateTopics
+  [20, 2], // DeleteTopics
+  [23, 2], // OffsetForLeaderEpoch
+  [32, 2], // DescribeConfigs
+]);
+const LAST_UNTHROTTLED = 42;
 
 /** One open connection, versions negotiated. */
 export class Connection {
@@ -121,10 +149,12 @@ export class Connection {
   readonly #waiting = new Queue<Waiter>();
   readonly #outgoing = new Queue<Outgoing>();
   #versions: ApiVersions;
-  #correlationId = 0;
+  #correlationId: number;
   /** Whether the peer has answered as Kafka does. */
   #isKafka = false;
   #writing = false;
+  /** When the system must have taken what is being written, on the clock's scale. */
+  #writeDeadline = Infinity;
   #timer: Timer | undefined;
   #timerAt = Infinity;
   #lastUsed: number;
@@ -136,9 +166,10 @@ export class Connection {
     this.#options = options;
     this.#transport = transport;
     this.#frames = new FrameReader(transport, {
-      maxFrameSize: options.maxFrameSize,
+      maxFrameSize: Math.min(options.maxFrameSize, MAX_FIRST_FRAME_SIZE),
       peer: hostPortText(options),
     });
+    this.#correlationId = options.firstCorrelationId ?? 0;
     this.#tags = { "client-id": options.clientId, "node-id": `node-${options.nodeId ?? -1}` };
     this.#lastUsed = options.clock.now();
     this.#versions = new ApiVersions(options.node, new Map(), new Map());
@@ -154,11 +185,17 @@ export class Connection {
   static async open(options: ConnectionOptions): Promise<Connection> {
     const connection = new Connection(options, await openTransport(options));
     options.metrics.count("connection-creation-total", 1, connection.#tags);
+    const { signal } = options;
+    const abort = () => connection.#die(abortError(signal!));
+    signal?.addEventListener("abort", abort, { once: true });
     try {
+      throwIfAborted(signal);
       await connection.#negotiate();
     } catch (cause) {
       connection.#die(asKafkaError(cause, options));
       throw cause;
+    } finally {
+      signal?.removeEventListener("abort", abort);
     }
     return connection;
   }
@@ -220,6 +257,7 @@ export class Connection {
     const correlationId = this.#nextCorrelationId();
     const parts = this.#encode(api, body, version, correlationId);
     const waiter: Waiter = {
+      key: api.key,
       api: api.name,
       version,
       correlationId,
@@ -286,8 +324,12 @@ export class Connection {
           group.push(next);
           for (const part of next.parts) parts.push(part);
         }
+        // Requests that want no answer have no deadline of their own, and a peer that does not read must not hold them for ever.
+        this.#writeDeadline = this.#options.clock.now() + group.length * this.#options.requestTimeoutMs;
+        this.#watch(this.#writeDeadline);
         try {
           await this.#transport.write(parts);
+          this.#writeDeadline = Infinity;
         } catch (cause) {
           const error = asKafkaError(cause, this.#options);
           for (const { sent } of group) sent?.reject(this.#withOutcome(error, "a request", true));
@@ -306,7 +348,7 @@ export class Connection {
     try {
       for (;;) {
         const frame = await this.#frames.next();
-        if (frame === null) throw this.#error("the broker closed the connection");
+        if (frame === null) throw this.#error(this.#isKafka ? CLOSED : `${CLOSED} before it answered; ${CLOSED_HINT}`);
         this.#take(frame);
       }
     } catch (cause) {
@@ -343,23 +385,24 @@ export class Connection {
   }
 
   /** Holds further requests back for as long as the answer says, and gives those in flight that much more time. */
-  #throttle(waiter: Waiter, answer: unknown, now: number): void {
-    const ms = (answer as { throttleTimeMs?: unknown }).throttleTimeMs;
-    if (typeof ms !== "number" || ms <= 0) return;
+  #throttle({ key, version }: Waiter, answer: unknown, now: number): void {
+    const { throttleTimeMs } = answer as { throttleTimeMs?: unknown };
+    if (typeof throttleTimeMs !== "number" || throttleTimeMs <= 0) return;
+    if (version < (THROTTLES_FROM.get(key) ?? (key <= LAST_UNTHROTTLED ? 1 : 0))) return;
+    const ms = Math.min(throttleTimeMs, MAX_THROTTLE_MS);
     for (const other of this.#waiting) other.deadline += ms;
-    if (waiter.version >= (THROTTLES_FROM[waiter.api] ?? 0)) {
-      this.#throttledUntil = Math.max(this.#throttledUntil, now + ms);
-    }
+    this.#throttledUntil = Math.max(this.#throttledUntil, now + ms);
   }
 
   async #negotiate(): Promise<void> {
-    let version = apiVersionsApi.maxVersion;
+    let version = this.#options.firstVersion ?? apiVersionsApi.maxVersion;
     for (;;) {
       const answer = await this.#askVersions(version);
       if (answer.errorCode === 0) {
         const ranges = new Map(answer.apiKeys.map((api) => [api.apiKey, { min: api.minVersion, max: api.maxVersion }]));
         const features = new Map((answer.finalizedFeatures ?? []).map((f) => [f.name, f.maxVersionLevel]));
         this.#versions = new ApiVersions(this.#options.node, ranges, features);
+        this.#frames.maxFrameSize = this.#options.maxFrameSize;
         return;
       }
       const lower = fallbackVersion(answer, version);
@@ -401,22 +444,20 @@ export class Connection {
     for (const waiter of this.#waiting) {
       if (waiter.deadline <= now) {
         const ms = Math.round(now - waiter.start);
-        return this.#die(
-          new TimeoutError(`${this.#options.node}: no answer to ${waiter.api} v${waiter.version} within ${ms} ms`, {
-            code: "REQUEST_TIMED_OUT",
-            host: this.#options.host,
-            port: this.#options.port,
-          }),
-        );
+        return this.#die(this.#timeout(`no answer to ${waiter.api} v${waiter.version} within ${ms} ms`));
       }
       next = Math.min(next, waiter.deadline);
     }
+    if (this.#writeDeadline <= now) {
+      return this.#die(this.#timeout(`the broker took no requests for ${this.#options.requestTimeoutMs} ms or more`));
+    }
+    const isIdle = this.#waiting.size === 0 && this.#outgoing.size === 0 && this.#writeDeadline === Infinity;
     const idleEnd = this.#lastUsed + this.#options.maxIdleMs;
-    if (this.#waiting.size === 0 && idleEnd <= now) {
+    if (isIdle && idleEnd <= now) {
       return this.#die(this.#error("closed after being idle", { code: "CONNECTION_IDLE" }));
     }
     this.#timerAt = Infinity;
-    this.#watch(this.#waiting.size === 0 ? idleEnd : next);
+    this.#watch(isIdle ? idleEnd : Math.min(next, this.#writeDeadline));
   }
 
   #throwIfEnded(): void {
@@ -459,6 +500,11 @@ export class Connection {
   #error(reason: string, details: ErrorDetails = {}): ConnectionError {
     const { node, host, port } = this.#options;
     return new ConnectionError(`${node}: ${reason}`, { code: "CONNECTION_CLOSED", host, port, ...details });
+  }
+
+  #timeout(reason: string): TimeoutError {
+    const { node, host, port } = this.#options;
+    return new TimeoutError(`${node}: ${reason}`, { code: "REQUEST_TIMED_OUT", host, port });
   }
 
   #protocolError(reason: string, details: ErrorDetails = {}): ProtocolError {

@@ -19,6 +19,9 @@ export interface FrameReaderOptions {
   readonly maxFrameSize?: number;
 }
 
+/** Every message begins with a number of this size at least. */
+const MIN_FRAME_SIZE = 4;
+
 const DEFAULT_MAX_FRAME_SIZE = 100 * 1024 * 1024;
 const READ_BUFFER_SIZE = 16 * 1024;
 const LENGTH_SIZE = 4;
@@ -27,7 +30,7 @@ const LENGTH_SIZE = 4;
 export class FrameReader {
   readonly #transport: Transport;
   readonly #peer: string;
-  readonly #maxFrameSize: number;
+  #maxFrameSize: number;
   readonly #buffer = new Uint8Array(READ_BUFFER_SIZE);
   /** What is in the buffer and not yet taken: `[#from, #to)`. */
   #from = 0;
@@ -43,6 +46,11 @@ export class FrameReader {
     this.#transport = transport;
     this.#peer = options.peer;
     this.#maxFrameSize = options.maxFrameSize ?? DEFAULT_MAX_FRAME_SIZE;
+  }
+
+  /** Sets the largest size of the frames whose length has not been read yet: a peer may have to earn more. */
+  set maxFrameSize(bytes: number) {
+    this.#maxFrameSize = bytes;
   }
 
   /**
@@ -135,7 +143,7 @@ export class FrameReader {
         throw new ProtocolError(`${this.#peer}: ${reason}`, { code: "WRONG_PROTOCOL" });
       }
     }
-    if (size < 0) {
+    if (size < MIN_FRAME_SIZE) {
       throw new ProtocolError(`${this.#peer}: a frame's length is ${size}; the peer does not speak Kafka's protocol`, {
         code: "INVALID_FRAME_SIZE",
       });

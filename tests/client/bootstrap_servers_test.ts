@@ -15,11 +15,50 @@ describe("bootstrapServers", () => {
     assert.equal(hostPortText({ host: "a", port: 1 }), "a:1");
   });
 
-  for (const bad of ["a", "a:", ":1", "a:0", "a:65536", "a:1x", "::1:9092", "http://a:1", "a b:1", "a:1/"]) {
-    test(`refuses ${JSON.stringify(bad)} and quotes it`, () => {
+  test("case 101: takes names and addresses of every kind, with blanks around", () => {
+    for (
+      const [text, host, port] of [
+        ["[::1]:9092", "::1", 9092],
+        ["[fe80::1%eth0]:9092", "fe80::1%eth0", 9092],
+        ["[::ffff:10.0.0.1]:9092", "::ffff:10.0.0.1", 9092],
+        [" host:9092 ", "host", 9092],
+        ["\thost_1:9092\n", "host_1", 9092],
+        ["h.:9093", "h.", 9093],
+        ["10.0.0.1:9093", "10.0.0.1", 9093],
+        ["localhost:00080", "localhost", 80],
+      ] as const
+    ) {
+      assert.deepEqual(bootstrapServers(text), [{ host, port }], text);
+    }
+  });
+
+  for (
+    const [bad, why] of [
+      ["host", /the port is missing, as in host:9092/],
+      ["host:", /the port is missing, as in host:9092/],
+      [":9092", /the host is missing/],
+      [":", /the port is missing/],
+      ["host:0", /from 1 to 65535/],
+      ["host:65536", /from 1 to 65535/],
+      ["host:-1", /the port is "-1"/],
+      ["host:1x", /the port is "1x"/],
+      ["::1", /in brackets, as in \[::1\]:9092/],
+      ["::1:9092", /in brackets/],
+      ["[::1]", /the port is missing, as in \[::1\]:9092/],
+      ["PLAINTEXT://h:1", /leave out the protocol, which is the option securityProtocol/],
+      ["http://a:1", /leave out the protocol/],
+      ["a b:1", /no host has such a name/],
+      ["a:1/", /the port is "1\/"/],
+      ["user@a:1", /no host has such a name/],
+      // Nothing in it is read as a path or a variable (case 112).
+      ["${file:/etc/passwd}:1", /is not host:port/],
+    ] as const
+  ) {
+    test(`case 101: refuses ${JSON.stringify(bad)}, quotes it and says why`, () => {
       assert.throws(() => bootstrapServers(["ok:1", bad]), (error: { code: string; message: string }) => {
         assert.equal(error.code, "INVALID_CONFIG");
         assert.ok(error.message.includes(`"${bad}"`), error.message);
+        assert.match(error.message, why);
         return true;
       });
     });

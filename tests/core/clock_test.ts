@@ -64,7 +64,7 @@ describe("the system's clock", () => {
     assert.ok(systemClock.now() - start >= 19);
   });
 
-  test("takes a wait beyond what timers can count as a long one, not as none", async () => {
+  test("case 020: takes a wait beyond what timers can count as a long one, not as none", async () => {
     let fired = false;
     const timer = systemClock.setTimer(2 ** 40, () => fired = true);
     await new Promise((resolve) => setTimeout(resolve, 10));

@@ -111,7 +111,7 @@ function tlsContract(name: string, connect: Connect): void {
   };
 
   describe(`${name}: TLS`, () => {
-    test("trusts a root of one's own, by host name and by address", LIMIT, () =>
+    test("case 101: trusts a root of one's own, by name and by address", LIMIT, () =>
       serve(good, async (hello) => {
         assert.equal(await hello("localhost", { ca }), "localhost -");
         assert.match(await hello("127.0.0.1", { ca }), / -$/);

@@ -79,7 +79,7 @@ export function transportContract(name: string, makeStage: () => Promise<Stage>)
       await sent;
     });
 
-    check("goes on after many writes that the system took in part", async ({ transport, peer }) => {
+    check("scenario 43: goes on after many writes that the system took in part", async ({ transport, peer }) => {
       const random = seededRandom(11);
       const pieces = Array.from({ length: 60 }, () => pattern(randomInt(random, 400_000), random));
       const sent = (async () => {

@@ -62,8 +62,8 @@ describe("FrameReader", () => {
     assert.deepEqual(frames.map((f) => [...f]), [[0, 18, 0, 0, 0, 0, 0, 7, 0xff, 0xff]]);
   });
 
-  test("does not care where the stream is cut", async () => {
-    const payloads = [bytes(1, 2, 3), bytes(), bytes(4), bytes(5, 6, 7, 8, 9)];
+  test("scenario 43: does not care where the stream is cut", async () => {
+    const payloads = [bytes(1, 2, 3, 4), bytes(5, 6, 7, 8, 9), bytes(0, 0, 0, 4), bytes(10, 11, 12, 13, 14, 15)];
     const stream = join(payloads.map(frame));
     for (let first = 1; first < stream.length; first++) {
       for (let second = first + 1; second <= stream.length; second++) {
@@ -77,7 +77,7 @@ describe("FrameReader", () => {
   test("reads frames around the size of its buffer, in pieces of any size", async () => {
     const random = seededRandom(3);
     for (const size of [16_379, 16_380, 16_381, 16_383, 16_384, 16_385, 16_388, 20_000, 32_768, 70_000]) {
-      const payloads = [pattern(100), pattern(size), pattern(3), pattern(size), pattern(16_384), bytes()];
+      const payloads = [pattern(100), pattern(size), pattern(4), pattern(size), pattern(16_384), pattern(5)];
       const stream = join(payloads.map(frame));
       const pieces: Uint8Array[] = [];
       for (let at = 0; at < stream.length;) {
@@ -91,14 +91,14 @@ describe("FrameReader", () => {
     }
   });
 
-  test("takes many small frames with one read", async () => {
-    const transport = scripted([join(Array.from({ length: 100 }, (_, i) => frame(bytes(i))))]);
+  test("scenario 43: takes many small frames with one read", async () => {
+    const transport = scripted([join(Array.from({ length: 100 }, (_, i) => frame(bytes(i, 0, 0, 0))))]);
     const frames = await readAll(new FrameReader(transport, { peer }));
     assert.deepEqual(frames.map(([value]) => value), Array.from({ length: 100 }, (_, i) => i));
     assert.equal(transport.reads, 2); // the bytes, and the end
   });
 
-  test("reads the bulk of a large frame straight into its place", async () => {
+  test("case 100: reads the bulk of a large frame straight into its place", async () => {
     const payload = pattern(4 * MB);
     const transport = scripted([frame(payload)]);
     const [got] = await readAll(new FrameReader(transport, { peer }));
@@ -119,8 +119,8 @@ describe("FrameReader", () => {
   });
 
   test("answers null after a clean end, again and again", async () => {
-    const reader = new FrameReader(scripted([frame(bytes(1))]), { peer });
-    assert.deepEqual([...(await reader.next())!], [1]);
+    const reader = new FrameReader(scripted([frame(bytes(1, 2, 3, 4))]), { peer });
+    assert.deepEqual([...(await reader.next())!], [1, 2, 3, 4]);
     assert.equal(await reader.next(), null);
     assert.equal(await reader.next(), null);
   });
@@ -132,7 +132,7 @@ describe("FrameReader", () => {
         [frame(pattern(10)).subarray(0, 4), /after 0 of 10 bytes of a frame$/],
         [frame(pattern(50_000)).subarray(0, 40_004), /after 40000 of 50000 bytes of a frame$/],
         [bytes(0, 0, 0), /after 3 of 4 bytes of a frame's length$/],
-        [join([frame(bytes(1)), bytes(0)]), /after 1 of 4 bytes of a frame's length$/],
+        [join([frame(bytes(1, 2, 3, 4)), bytes(0)]), /after 1 of 4 bytes of a frame's length$/],
       ] as const
     ) {
       const reader = new FrameReader(scripted([stream]), { peer });
@@ -148,11 +148,11 @@ describe("FrameReader", () => {
   });
 
   test("refuses a length over the limit before it asks for memory, and stays refusing", async () => {
-    const reader = new FrameReader(scripted([join([frame(bytes(1)), bytes(0, 0, 3, 0xe9), pattern(1001)])]), {
+    const reader = new FrameReader(scripted([join([frame(pattern(4)), bytes(0, 0, 3, 0xe9), pattern(1001)])]), {
       peer,
       maxFrameSize: 1000,
     });
-    assert.equal((await reader.next())!.length, 1);
+    assert.equal((await reader.next())!.length, 4);
     for (let i = 0; i < 2; i++) {
       await assert.rejects(reader.next(), (error: unknown) => {
         assert.ok(error instanceof ProtocolError);
@@ -165,23 +165,62 @@ describe("FrameReader", () => {
     assert.equal((await fits.next())!.length, 1000);
   });
 
-  test("has a limit of 100 MiB unless told otherwise", async () => {
+  test("has a limit of 100 MiB unless told otherwise, also later", async () => {
     const over = new FrameReader(scripted([bytes(0x06, 0x40, 0x00, 0x01)]), { peer });
     await assert.rejects(over.next(), { code: "FRAME_TOO_LARGE", message: /104857601 bytes .* limit of 104857600/ });
+    const raised = new FrameReader(scripted([join([frame(pattern(10)), frame(pattern(11))])]), {
+      peer,
+      maxFrameSize: 10,
+    });
+    assert.equal((await raised.next())!.length, 10);
+    raised.maxFrameSize = 11;
+    assert.equal((await raised.next())!.length, 11);
   });
 
-  test("refuses a negative length", async () => {
-    for (const length of [[0xff, 0xff, 0xff, 0xff], [0x80, 0, 0, 0]]) {
-      const reader = new FrameReader(scripted([bytes(...length, 1, 2)]), { peer });
-      await assert.rejects(reader.next(), {
+  test("scenario 43, case 065: refuses a length below 4 at once, whatever follows", async () => {
+    for (const length of [[0xff, 0xff, 0xff, 0xff], [0x80, 0, 0, 0], [0, 0, 0, 0], [0, 0, 0, 3]]) {
+      // Nothing more would ever come: an error must not wait for it.
+      const transport = scripted([bytes(...length)], new Error("read on"));
+      await assert.rejects(new FrameReader(transport, { peer }).next(), {
         name: "ProtocolError",
         code: "INVALID_FRAME_SIZE",
-        message: /length is -/,
+        message: /length is (-\d+|0|3);/,
       });
+      assert.equal(transport.reads, 1);
     }
   });
 
-  test("recognises other protocols by what they send first", async () => {
+  test(
+    "case 100: an answer in thousands of pieces is copied once, not with each of them",
+    { timeout: 60_000 },
+    async () => {
+      for (const [size, piece] of [[100 * MB, 16 * 1024], [MB, 1]] as const) {
+        const length = frame(new Uint8Array(0));
+        new DataView(length.buffer).setUint32(0, size);
+        let given = 0;
+        const filled = new Set<ArrayBufferLike>();
+        const transport: Transport = {
+          read(into) {
+            if (given < 4) return Promise.resolve(into.set(length.subarray(given, given += 4)) ?? 4);
+            const count = Math.min(piece, into.length, size + 4 - given);
+            into.fill(given % 251, 0, count);
+            given += count;
+            filled.add(into.buffer);
+            return Promise.resolve(count);
+          },
+          write: () => Promise.resolve(),
+          close: () => {},
+        };
+        const got = (await new FrameReader(transport, { peer }).next())!;
+        assert.equal(got.length, size);
+        assert.equal(got[size - 1], (size + 4 - Math.min(piece, size)) % 251);
+        // The frame itself, and the reader's own buffer for its beginning: a third one would be a copy of what came before.
+        assert.ok(filled.size <= 2 && filled.has(got.buffer), `${filled.size}`);
+      }
+    },
+  );
+
+  test("scenario 43, case 065: recognises other protocols by what they send first", async () => {
     for (
       const [stream, message] of [
         [ascii("HTTP/1.1 400 Bad Request\r\n\r\n"), /answered in HTTP: .* give the port of a Kafka listener/],
@@ -210,7 +249,7 @@ describe("FrameReader", () => {
 
   test("passes the transport's own errors on, and wraps foreign ones", async () => {
     const mine = new ConnectionError("broker:9092: the peer reset the connection", { code: "ECONNRESET" });
-    const reader = new FrameReader(scripted([frame(bytes(1)), bytes(0, 0)], mine), { peer });
+    const reader = new FrameReader(scripted([frame(pattern(4)), bytes(0, 0)], mine), { peer });
     await reader.next();
     await assert.rejects(reader.next(), (error: unknown) => error === mine);
 
