@@ -13,6 +13,7 @@ import { Consumer } from "./consumer/consumer.ts";
 import type { ConsumerOptions } from "./consumer/consumer_options.ts";
 import { Producer } from "./producer/producer.ts";
 import type { ProducerOptions } from "./producer/producer_options.ts";
+import type { Payload } from "./producer/record_metadata.ts";
 
 /** A Kafka cluster as seen from here. */
 export class Kafka {
@@ -28,12 +29,13 @@ export class Kafka {
   }
 
   /**
-   * Makes a producer. It connects when the first record is sent.
+   * Makes a producer. It connects when the first record is sent. What keys and values it takes follows from the serializers
+   * given: bytes or text without any.
    *
    * @throws ConfigError
    */
-  producer(options: ProducerOptions = {}): Producer {
-    return new Producer(this.#context, options);
+  producer<K = Payload, V = Payload>(options: ProducerOptions<K, V> = {}): Producer<K, V> {
+    return new Producer<K, V>(this.#context, options);
   }
 
   /**

@@ -7,13 +7,13 @@
 
 import type { TopicMetadata } from "../client/cluster.ts";
 import type { Clock } from "../core/clock.ts";
-import type { Random } from "../core/random.ts";
+import { RECORD_BATCH_OVERHEAD } from "../records/record_batch.ts";
 import { type HeaderInput, RecordBatchBuilder } from "../records/record_batch_builder.ts";
 import type { BufferPool } from "./buffer_pool.ts";
 import { PartitionQueue } from "./partition_queue.ts";
 import { ProducerBatch, type Reject, type Resolve } from "./producer_batch.ts";
 import type { Payload } from "./record_metadata.ts";
-import { StickyPartitioner } from "./sticky_partitioner.ts";
+import { type StickyOptions, StickyPartitioner } from "./sticky_partitioner.ts";
 
 /** A record ready to be appended. */
 export interface PreparedRecord {
@@ -31,10 +31,12 @@ export interface PreparedRecord {
   readonly keySize: number;
   /** Bytes of the value; −1 for null. */
   readonly valueSize: number;
-  /** Fulfils its promise. */
+  /** Told where it was stored. */
   readonly resolve: Resolve;
-  /** Rejects its promise. */
+  /** Told that it failed. */
   readonly reject: Reject;
+  /** Its number in the group it is sent with; −1 when it is sent by itself. */
+  readonly index: number;
 }
 
 /** What an accumulator needs. */
@@ -47,8 +49,8 @@ export interface AccumulatorOptions {
   readonly pool: BufferPool;
   /** Time. */
   readonly clock: Clock;
-  /** Chance. */
-  readonly random: Random;
+  /** How partitions are chosen for records without a key. */
+  readonly sticky: StickyOptions;
   /** Called when a batch is full (`true`) or was begun (`false`). */
   readonly onBatch: (full: boolean) => void;
 }
@@ -58,6 +60,8 @@ interface TopicQueues {
   readonly partitions: (PartitionQueue | undefined)[];
   readonly sticky: StickyPartitioner;
 }
+
+const NO_BYTES = new Uint8Array();
 
 /** The batches of all partitions. */
 export class Accumulator {
@@ -118,6 +122,12 @@ export class Accumulator {
     return 0;
   }
 
+  /** Whether the open batch of a partition has room for a record that takes `bound` bytes at most. */
+  hasRoom(topic: string, partition: number, bound: number): boolean {
+    const open = this.#topics.get(topic)?.partitions[partition]?.open;
+    return open !== undefined && open.builder.fits(bound - RECORD_BATCH_OVERHEAD);
+  }
+
   /** The queue a batch belongs to. */
   queueOf(batch: ProducerBatch): PartitionQueue {
     return this.#topics.get(batch.topic)!.partitions[batch.partition]!;
@@ -144,6 +154,36 @@ export class Accumulator {
     const queue = this.queueOf(batch);
     queue.putBack(batch);
     this.active.add(queue);
+  }
+
+  /**
+   * Puts smaller batches of the same records in the place of one that is too large for the broker. Whoever waits for the
+   * whole waits for them; their memory is not the pool's.
+   */
+  replace(whole: ProducerBatch, builders: readonly RecordBatchBuilder[]): void {
+    const queue = this.queueOf(whole);
+    const parts = builders.map((builder) => {
+      const part = new ProducerBatch(whole.topic, whole.partition, builder, NO_BYTES, whole.createdAt, 0);
+      part.released = true;
+      part.largestRecord = whole.largestRecord;
+      this.incomplete.add(part);
+      return part;
+    });
+    queue.replace(whole, parts);
+    whole.handOver(parts);
+    // Java: the topic compresses at least this badly, or the next batch would be too large again.
+    this.#topics.get(whole.topic)!.compressionRatio = Math.max(1, whole.builder.compressionRatio);
+    const waiters = this.#settledWaiters.get(whole);
+    if (waiters !== undefined) {
+      this.#settledWaiters.delete(whole);
+      let left = parts.length;
+      const settled = () => {
+        if (--left === 0) { for (const run of waiters) run(); }
+      };
+      for (const part of parts) this.#settledWaiters.set(part, [settled]);
+    }
+    this.incomplete.delete(whole);
+    this.release(whole);
   }
 
   /** Takes a batch out of its queue wherever it stands. */
@@ -182,11 +222,9 @@ export class Accumulator {
   #topicQueues(name: string): TopicQueues {
     let queues = this.#topics.get(name);
     if (queues === undefined) {
-      queues = {
-        compressionRatio: 1,
-        partitions: [],
-        sticky: new StickyPartitioner(this.#options.batchSize, this.#options.random),
-      };
+      const partitions: (PartitionQueue | undefined)[] = [];
+      const sticky = new StickyPartitioner(this.#options.sticky, partitions);
+      queues = { compressionRatio: 1, partitions, sticky };
       this.#topics.set(name, queues);
     }
     return queues;
@@ -194,19 +232,19 @@ export class Accumulator {
 
   #add(
     batch: ProducerBatch,
-    { timestamp, key, value, headers, resolve, reject, keySize, valueSize }: PreparedRecord,
+    { timestamp, key, value, headers, resolve, reject, keySize, valueSize, index, bound }: PreparedRecord,
   ): boolean {
     if (!batch.builder.append(timestamp, key, value, headers, keySize, valueSize)) return false;
-    batch.added(resolve, reject, timestamp, keySize, valueSize);
+    if (bound > batch.largestRecord) batch.largestRecord = bound;
+    batch.added(resolve, reject, timestamp, keySize, valueSize, index);
     return true;
   }
 
   #open(queue: PartitionQueue, buffer: Uint8Array): ProducerBatch {
-    const { batchSize, bufferSize, clock } = this.#options;
-    const ratio = this.#topics.get(queue.topic)!.compressionRatio;
-    // A buffer larger than usual was made for one record, which is the batch then.
-    const limit = buffer.length > bufferSize ? buffer.length : batchSize;
-    const builder = new RecordBatchBuilder(buffer, { limit, compressionRatio: ratio });
+    const { batchSize, clock } = this.#options;
+    const { compressionRatio } = this.#topics.get(queue.topic)!;
+    // The first record always has room, so that one larger than a batch is a full batch by itself.
+    const builder = new RecordBatchBuilder(buffer, { limit: batchSize, compressionRatio });
     const batch = new ProducerBatch(queue.topic, queue.partition, builder, buffer, clock.now(), queue.takeOrdinal());
     queue.open = batch;
     queue.waiting.push(batch);

@@ -5,7 +5,8 @@
  * @module
  */
 
-import { type Clock, sleep } from "../core/clock.ts";
+import { throwIfAborted } from "../core/abort_error.ts";
+import type { Clock } from "../core/clock.ts";
 import { type Deferred, deferred } from "../core/deferred.ts";
 import { ClosedError } from "../core/kafka_error.ts";
 import { Queue } from "../core/queue.ts";
@@ -58,26 +59,30 @@ export class BufferPool {
   /**
    * Resolves to a buffer of at least `size` bytes when it is this caller's turn, or to undefined after `timeoutMs`.
    *
-   * @throws ClosedError when the pool is closed meanwhile.
+   * @throws ClosedError when the pool is closed meanwhile; AbortedError when `signal` fires.
    */
-  async take(size: number, timeoutMs: number): Promise<Uint8Array | undefined> {
+  async take(size: number, timeoutMs: number, signal?: AbortSignal): Promise<Uint8Array | undefined> {
     if (this.#closed) throw new ClosedError("the producer was closed while a record waited for memory");
     const now = this.tryTake(size);
     if (now !== undefined) return now;
     const waiter: Waiter = { size, granted: deferred<Uint8Array | undefined>(), left: false };
     this.#waiters.push(waiter);
     this.#waiting++;
-    const late = new AbortController();
-    sleep(this.#clock, timeoutMs, late.signal).then(() => {
+    const leave = () => {
       if (waiter.left) return;
       this.#leave(waiter, undefined);
       // Whoever stood behind may need less.
       this.#serve();
-    }, () => {});
+    };
+    const timer = this.#clock.setTimer(timeoutMs, leave);
+    signal?.addEventListener("abort", leave, { once: true });
     try {
-      return await waiter.granted.promise;
+      const buffer = await waiter.granted.promise;
+      if (buffer === undefined) throwIfAborted(signal);
+      return buffer;
     } finally {
-      late.abort();
+      timer.cancel();
+      signal?.removeEventListener("abort", leave);
     }
   }
 

@@ -71,6 +71,32 @@ export class PartitionQueue {
     for (const earlier of before.reverse()) this.waiting.unshift(earlier);
   }
 
+  /**
+   * Puts `parts` where `whole` stood, first in line, with its places in the sequence and in time. They are sent one after
+   * the other: what the broker made of the whole says nothing about them.
+   */
+  replace(whole: ProducerBatch, parts: readonly ProducerBatch[]): void {
+    this.remove(whole);
+    const later = parts.length - 1;
+    for (const batch of new Set([...this.waiting, ...this.inFlight])) {
+      if (batch.ordinal > whole.ordinal) batch.ordinal += later;
+    }
+    this.#nextOrdinal += later;
+    let sequence = whole.baseSequence;
+    parts.forEach((part, i) => {
+      part.ordinal = whole.ordinal + i;
+      if (sequence < 0) return;
+      part.producerId = whole.producerId;
+      part.producerEpoch = whole.producerEpoch;
+      part.baseSequence = sequence;
+      part.renumbered = whole.renumbered;
+      sequence = sequenceAfter(sequence, part.recordCount);
+    });
+    const at = this.inFlight.indexOf(whole);
+    if (at >= 0) this.inFlight.splice(at, 1, ...parts);
+    for (const part of parts) this.putBack(part);
+  }
+
   /** Takes a batch out of those that wait. */
   remove(batch: ProducerBatch): void {
     const rest = [...this.waiting].filter((other) => other !== batch);

@@ -2,29 +2,38 @@
  * The producer: takes records, gathers them into batches, sends them, and answers each with where it was stored.
  *
  * The order of `send` calls is the order in each partition. A record that can be appended at once is; one that has to wait
- * for metadata or memory waits in its topic's line, and so does everything sent to that topic after it.
+ * for metadata, a serializer or memory waits in its topic's line, and so does everything sent to that topic after it.
+ *
+ * A send that fails rejects its promise. A rejection that nobody handles is an unhandled rejection, as with any promise:
+ * runtimes end the program then, which is better than to lose records in silence. Whoever does not care for the outcome
+ * says so with `.catch(() => {})`, or learns of it from an interceptor's `onAcknowledgement` beside that.
  *
  * @module
  */
 
 import type { ClientContext } from "../client/client_context.ts";
-import { Cluster, type TopicMetadata } from "../client/cluster.ts";
+import { Cluster, type Metadata, type TopicMetadata } from "../client/cluster.ts";
 import { utf8Encode, utf8Length, utf8Write } from "../bytes/utf8.ts";
 import { codecFor } from "../compression/codec.ts";
-import type { Clock } from "../core/clock.ts";
+import { abortable, abortError } from "../core/abort_error.ts";
+import type { Clock, Timer } from "../core/clock.ts";
 import { type Deferred, deferred } from "../core/deferred.ts";
-import { ClosedError, ConfigError, type KafkaError, ProduceError, TimeoutError } from "../core/kafka_error.ts";
-import type { Resolved } from "../core/option_table.ts";
+import { AbortedError, ClosedError, ConfigError, KafkaError, ProduceError, TimeoutError } from "../core/kafka_error.ts";
 import { Queue } from "../core/queue.ts";
 import { murmur2 } from "../hash/murmur2.ts";
 import { type HeaderInput, recordBound } from "../records/record_batch_builder.ts";
 import { Accumulator, type PreparedRecord } from "./accumulator.ts";
 import { BufferPool } from "./buffer_pool.ts";
-import type { ProducerBatch, Reject, Resolve } from "./producer_batch.ts";
+import { type ClusterView, clusterView } from "./partitioner.ts";
+import type { Reject, Resolve } from "./producer_batch.ts";
 import { ProducerIdentity } from "./producer_identity.ts";
-import { type ProducerOptions, resolveProducerOptions } from "./producer_options.ts";
+import { type Metric, ProducerMetrics } from "./producer_metrics.ts";
+import { levelInUse, type ProducerOptions, type ProducerSettings, resolveProducerOptions } from "./producer_options.ts";
 import type { Payload, ProducerRecord, RecordMetadata } from "./record_metadata.ts";
+import { RecordSteps } from "./record_steps.ts";
+import { SendGroup } from "./send_group.ts";
 import { Sender } from "./sender.ts";
+import { type TopicRecord, TopicSink } from "./topic_sink.ts";
 
 /** How a producer is closed. */
 export interface CloseOptions {
@@ -32,22 +41,44 @@ export interface CloseOptions {
   readonly timeoutMs?: number;
 }
 
-/** A record that waits in its topic's line, or a mark in it. */
-type Pending = PendingRecord | { readonly reached: () => void };
+/** How a call is given up. */
+export interface SendOptions {
+  /**
+   * Gives up while a record waits for metadata, a serializer or memory: it is rejected with an AbortedError and was not
+   * sent. Once it is in a batch the signal has no effect, since nobody could say any more what became of it.
+   */
+  readonly signal?: AbortSignal | undefined;
+}
 
-interface PendingRecord {
+/** A record that waits in its topic's line, or a mark in it. */
+type Pending<K, V> = PendingRecord<K, V> | { readonly reached: () => void };
+
+interface PendingRecord<K, V> {
+  /** What is appended; a promise while a serializer is at work. */
+  readonly prepared: PreparedRecord | Promise<PreparedRecord>;
+  /** The record itself, where a partitioner may want to see it. */
+  readonly source: ProducerRecord<K, V> | undefined;
   /** The partition the record asks for, if it does. */
   readonly partition: number | undefined;
-  readonly prepared: PreparedRecord;
+  readonly reject: Reject;
+  readonly index: number;
+  readonly signal: AbortSignal | undefined;
+  /** When it has waited long enough, but for the time that serializers took. */
   readonly deadline: number;
+  /** Whether it was appended or rejected. */
+  done: boolean;
+  /** Lets go of the signal. */
+  ignoreSignal: (() => void) | undefined;
 }
 
 /** What the producer knows of one topic. */
-interface TopicState {
+interface TopicState<K, V> {
   readonly name: string;
   metadata: TopicMetadata | undefined;
-  readonly pending: Queue<Pending>;
+  readonly pending: Queue<Pending<K, V>>;
   working: boolean;
+  /** Milliseconds that the line has stood still for serializers, which count for nobody's `maxBlockMs`. */
+  serializing: number;
 }
 
 const NO_HEADERS: readonly HeaderInput[] = [];
@@ -55,14 +86,17 @@ const NO_HEADERS: readonly HeaderInput[] = [];
 // The wall clock is read once for so many records at most; each reading costs as much as appending a record.
 const RECORDS_PER_CLOCK_READING = 64;
 
-/** Sends records. Made by `kafka.producer()`. */
-export class Producer {
-  readonly #options: Resolved<ProducerOptions>;
+/** Sends records. Made by `kafka.producer()`. `K` and `V` are what its serializers take; bytes or text without any. */
+export class Producer<K = Payload, V = Payload> {
+  readonly #options: ProducerSettings;
   readonly #cluster: Cluster;
   readonly #clock: Clock;
+  readonly #metrics: ProducerMetrics;
   readonly #pool: BufferPool;
   readonly #accumulator: Accumulator;
-  readonly #topics = new Map<string, TopicState>();
+  /** Undefined where records go straight into their batch. */
+  readonly #steps: RecordSteps<K, V> | undefined;
+  readonly #topics = new Map<string, TopicState<K, V>>();
   readonly #prepared: { -readonly [K in keyof PreparedRecord]: PreparedRecord[K] } = {
     key: null,
     value: null,
@@ -73,58 +107,114 @@ export class Producer {
     valueSize: -1,
     resolve: () => {},
     reject: () => {},
+    index: -1,
   };
   readonly #keyScratch = new Uint8Array(256);
   #sender: Sender | undefined;
   readonly #startup: Promise<void>;
   #startupError: KafkaError | undefined;
   #closing: Promise<void> | undefined;
+  readonly #giveUp: Deferred<void> = deferred<void>();
+  #giveUpTimer: Timer | undefined;
   #closed = false;
   #wallTime = 0;
   #wallTimeUses = 0;
+  #view: { readonly of: Metadata; readonly view: ClusterView } | undefined;
 
   /**
    * Makes a producer; it connects when the first record is sent.
    *
    * @throws ConfigError
    */
-  constructor(context: ClientContext, options: ProducerOptions) {
-    const { client } = context;
-    this.#options = resolveProducerOptions(options, client);
-    this.#clock = client.clock;
-    this.#cluster = new Cluster({ client, connect: context.connect, allowAutoTopicCreation: true });
+  constructor(context: ClientContext, options: ProducerOptions<K, V>) {
+    const { keySerializer, valueSerializer, interceptors, partitioner, ...settings } = resolveProducerOptions(
+      options,
+      context.client,
+    );
+    const { clock, random } = context.client;
+    this.#metrics = new ProducerMetrics(context.client);
+    const client = { ...context.client, metrics: this.#metrics.recorder };
+    this.#options = settings;
+    this.#clock = clock;
+    this.#cluster = new Cluster({
+      client,
+      connect: context.connect,
+      allowAutoTopicCreation: settings.allowAutoCreateTopics,
+    });
+    const { batchSize, bufferMemory, compressionType, lingerMs } = settings;
+    if (
+      keySerializer !== undefined || valueSerializer !== undefined || interceptors?.length || partitioner !== undefined
+    ) {
+      const steps = { keySerializer, valueSerializer, interceptors, partitioner };
+      this.#steps = new RecordSteps<K, V>(steps as Partial<ProducerOptions<K, V>>, client.logger);
+    }
     // Compressed batches are measured after compression, so more records go into one; four to one is what text gives.
-    const bufferSize = this.#options.batchSize * (this.#options.compressionType === "none" ? 1 : 4);
-    this.#pool = new BufferPool(this.#options.bufferMemory, bufferSize, client.clock);
+    const bufferSize = batchSize * (compressionType === "none" ? 1 : 4);
+    this.#pool = new BufferPool(bufferMemory, bufferSize, clock);
+    const stallsAfter = settings.partitionerAvailabilityTimeoutMs;
     this.#accumulator = new Accumulator({
-      batchSize: this.#options.batchSize,
+      batchSize,
       bufferSize,
       pool: this.#pool,
-      clock: client.clock,
-      random: client.random,
+      clock,
+      sticky: {
+        batchSize,
+        random,
+        adaptive: settings.partitionerAdaptivePartitioningEnable,
+        isStalled: stallsAfter === 0 ? undefined : (node) => this.#sender!.stalledFor(node) > stallsAfter,
+      },
       onBatch: (full) => {
         if (full) this.#sender?.wake();
-        else this.#sender?.wakeAt(client.clock.now() + this.#options.lingerMs);
+        else this.#sender?.wakeAt(clock.now() + lingerMs);
       },
     });
     this.#cluster.onUpdate = () => this.#metadataChanged();
-    this.#startup = this.#start(context);
+    this.#startup = this.#start({ ...context, client });
     this.#startup.catch(() => {}); // told to every send
   }
 
   /**
-   * Sends a record; resolves to where it was stored. What the arguments hold is copied before this returns, so that a
-   * buffer may be reused at once. A rejection that nobody handles is an unhandled rejection, as with any promise.
+   * Sends a record; resolves to where it was stored. What the arguments hold is copied or serialized before this returns, so
+   * that a buffer may be reused at once. A rejection that nobody handles is an unhandled rejection, as with any promise.
    *
    * @throws (rejects) ConfigError for a malformed record; ProduceError with an `outcome`; TimeoutError when metadata or
-   * memory did not come within `maxBlockMs`; ClosedError.
+   * memory did not come within `maxBlockMs`; AbortedError; ClosedError.
    */
-  send(record: ProducerRecord): Promise<RecordMetadata> {
-    return new Promise((resolve, reject) => this.#send(record, resolve, reject));
+  send(record: ProducerRecord<K, V>, options?: SendOptions): Promise<RecordMetadata> {
+    return new Promise((resolve, reject) => this.#send(record, resolve, reject, options?.signal, -1));
+  }
+
+  /**
+   * Sends records, of any topics, in their order; resolves to where they were stored, in the same order. It costs about a
+   * quarter less than as many `send`s, since there is one promise for all.
+   *
+   * @throws (rejects) SendAllError, once every record is settled, when one or more failed; its `results` say which.
+   */
+  sendAll(records: Iterable<ProducerRecord<K, V>>, options?: SendOptions): Promise<RecordMetadata[]> {
+    return new Promise((resolve, reject) => {
+      const group = new SendGroup(resolve, reject);
+      const signal = options?.signal;
+      for (const record of records) this.#send(record, group.resolve, group.reject, signal, group.add());
+      group.end();
+    });
+  }
+
+  /**
+   * A stream that sends what is written to `topic`. It takes records as fast as memory allows; closing it waits until all of
+   * them are stored. The first record that fails ends the stream with its error. Aborting it takes back nothing.
+   */
+  writable(topic: string, strategy?: QueuingStrategy<TopicRecord<K, V>>): WritableStream<TopicRecord<K, V>> {
+    const sink = new TopicSink<K, V>(topic, {
+      send: (record, resolve, reject) => this.#send(record, resolve, reject, undefined, -1),
+      ready: () => this.#lineEnd(this.#topicState(topic)),
+      flush: () => this.flush(),
+    });
+    return new WritableStream(sink, strategy);
   }
 
   /** Resolves when everything sent before is settled, whether it succeeded or not. It does not wait for `lingerMs`. */
   async flush(): Promise<void> {
+    const start = this.#clock.now();
     const hurry = this.#accumulator.hurry();
     try {
       this.#sender?.wake();
@@ -133,27 +223,43 @@ export class Producer {
       await this.#accumulator.whenSettled();
     } finally {
       hurry.end();
+      this.#metrics.waited("flush-time", this.#clock.now() - start);
     }
   }
 
   /**
    * The partitions of `topic`.
    *
-   * @throws TimeoutError when they are not known within `maxBlockMs`; BrokerError.
+   * @throws TimeoutError when they are not known within `maxBlockMs`; BrokerError; AbortedError.
    */
-  async partitionsFor(topic: string): Promise<TopicMetadata["partitions"]> {
-    this.#throwIfClosed();
-    const metadata = await this.#cluster.waitForTopic(topic, { timeoutMs: this.#options.maxBlockMs });
-    return metadata.partitions;
+  async partitionsFor(topic: string, options?: SendOptions): Promise<TopicMetadata["partitions"]> {
+    if (this.#closing !== undefined) throw new ClosedError("partitionsFor: the producer is closed");
+    const { partitions } = await this.#waitForTopic(topic, this.#options.maxBlockMs, options?.signal);
+    return partitions;
   }
 
-  /** Sends what is left and ends. Records that are not settled in time are rejected with what is known of them. Safe to repeat. */
+  /** The figures of Java's producer by their names, as of now: totals, and rates and averages of the last minute. */
+  metrics(): Metric[] {
+    let waiting = 0;
+    for (const { pending } of this.#topics.values()) waiting += pending.size;
+    return this.#metrics.snapshot({ cluster: this.#cluster, pool: this.#pool, waiting });
+  }
+
+  /**
+   * Sends what is left and ends. Records that are not settled in time are rejected with what is known of them. Safe to
+   * repeat; a later call with a shorter time ends it sooner.
+   */
   close(options: CloseOptions = {}): Promise<void> {
     const { timeoutMs } = options;
-    if (timeoutMs !== undefined && !(timeoutMs >= 0)) {
+    if (timeoutMs !== undefined && !(typeof timeoutMs === "number" && timeoutMs >= 0)) {
       return Promise.reject(new ConfigError(`close: timeoutMs must be at least 0, not ${timeoutMs}`));
     }
-    this.#closing ??= this.#close(timeoutMs);
+    this.#closing ??= this.#close();
+    if (timeoutMs !== undefined && !this.#closed) {
+      this.#giveUpTimer?.cancel();
+      if (timeoutMs === 0) this.#giveUp.resolve();
+      else this.#giveUpTimer = this.#clock.setTimer(timeoutMs, () => this.#giveUp.resolve());
+    }
     return this.#closing;
   }
 
@@ -164,12 +270,14 @@ export class Producer {
 
   async #start(context: ClientContext): Promise<void> {
     const { client } = context;
-    const { compressionType, compressionLevel, enableIdempotence } = this.#options;
+    const { compressionType, enableIdempotence } = this.#options;
     try {
       const crc32c = await context.crc32c();
-      const compression = compressionType === "none"
-        ? undefined
-        : { type: compressionType, codec: codecFor(await context.codecs(), compressionType), level: compressionLevel };
+      const compression = compressionType === "none" ? undefined : {
+        type: compressionType,
+        codec: codecFor(await context.codecs(), compressionType),
+        level: levelInUse(this.#options),
+      };
       const identity = enableIdempotence
         ? new ProducerIdentity(this.#cluster, client.defaultApiTimeoutMs, () => this.#sender?.wake())
         : undefined;
@@ -184,8 +292,7 @@ export class Producer {
         clock: client.clock,
         random: client.random,
         logger: client.logger,
-        metrics: client.metrics,
-        tags: { "client-id": client.clientId },
+        metrics: this.#metrics,
       });
     } catch (cause) {
       this.#startupError = cause as KafkaError;
@@ -193,34 +300,95 @@ export class Producer {
     }
   }
 
-  #send(record: ProducerRecord, resolve: Resolve, reject: Reject): void {
+  #send(
+    record: ProducerRecord<K, V>,
+    resolve: Resolve,
+    reject: Reject,
+    signal: AbortSignal | undefined,
+    index: number,
+  ): void {
+    if (this.#steps !== undefined) return this.#sendInSteps(this.#steps, record, resolve, reject, signal, index);
     try {
-      if (this.#closing !== undefined) throw closedError(record.topic);
-      if (this.#startupError !== undefined) throw this.#startupError;
-      const prepared = this.#prepare(record, resolve, reject);
-      const topic = this.#topicState(record.topic);
-      // The line must be empty, or this record would overtake those that wait in it.
-      if (this.#sender !== undefined && topic.pending.size === 0 && topic.metadata !== undefined) {
-        const partition = this.#partition(record.partition, prepared.key, topic.metadata);
-        if (partition < topic.metadata.partitions.length) {
-          if (this.#accumulator.append(topic.metadata, partition, prepared) === 0) return;
-        }
+      if (this.#closing !== undefined || this.#startupError !== undefined || signal !== undefined) {
+        this.#throwIfUnable(record.topic, signal);
       }
-      this.#enqueue(topic, {
-        partition: record.partition,
-        prepared: detached(prepared),
-        deadline: this.#clock.now() + this.#options.maxBlockMs,
-      });
+      // Without serializers these are bytes and text, or refused here.
+      const prepared = this.#prepare(record as ProducerRecord, resolve, reject, index);
+      this.#place(record.topic, record.partition, prepared, undefined, signal);
     } catch (cause) {
-      reject(cause as KafkaError);
+      reject(asKafkaError(cause), index);
     }
   }
 
+  #sendInSteps(
+    steps: RecordSteps<K, V>,
+    given: ProducerRecord<K, V>,
+    resolve: Resolve,
+    reject: Reject,
+    signal: AbortSignal | undefined,
+    index: number,
+  ): void {
+    if (typeof given !== "object" || given === null) return reject(asKafkaError(new TypeError(String(given))), index);
+    const record = steps.intercepted(given);
+    const outcome = steps.outcome(record, resolve, reject);
+    try {
+      this.#throwIfUnable(record.topic, signal);
+      checkTopic(record);
+      const serialized = steps.serialized(record, outcome);
+      const source = steps.choosesPartition ? { ...record } : undefined;
+      const prepare = (bytes: ProducerRecord) => this.#prepare(bytes, outcome.resolve, outcome.reject, index);
+      if (serialized instanceof Promise) {
+        const prepared = serialized.then((bytes) => detached(prepare(bytes)));
+        prepared.catch(() => {}); // told when its turn comes
+        this.#enqueue(this.#topicState(record.topic), {
+          prepared,
+          source,
+          partition: record.partition,
+          reject: outcome.reject,
+          index,
+          signal,
+        });
+      } else this.#place(record.topic, record.partition, prepare(serialized), source, signal);
+    } catch (cause) {
+      outcome.reject(asKafkaError(cause), index);
+    }
+  }
+
+  /** Appends a record if that is possible at once; else it waits in its topic's line. */
+  #place(
+    name: string,
+    partition: number | undefined,
+    prepared: PreparedRecord,
+    source: ProducerRecord<K, V> | undefined,
+    signal: AbortSignal | undefined,
+  ): void {
+    const topic = this.#topicState(name);
+    // The line must be empty, or this record would overtake those that wait in it.
+    let target: number | undefined;
+    if (this.#sender !== undefined && topic.pending.size === 0 && topic.metadata !== undefined) {
+      target = this.#partition(partition, prepared, topic.metadata, source);
+      if (target < topic.metadata.partitions.length) {
+        if (this.#accumulator.append(topic.metadata, target, prepared) === 0) return;
+      }
+      // Chosen once: a partitioner that counts would skip one if it were asked again.
+      if (target < 0) target = undefined;
+    }
+    const { reject, index } = prepared;
+    this.#enqueue(topic, {
+      partition: target ?? partition,
+      prepared: detached(prepared),
+      source,
+      reject,
+      index,
+      signal,
+    });
+  }
+
   /** Checks a record and measures it. */
-  #prepare(record: ProducerRecord, resolve: Resolve, reject: Reject): PreparedRecord {
+  #prepare(record: ProducerRecord, resolve: Resolve, reject: Reject, index: number): PreparedRecord {
     const { topic, timestamp, partition, value } = record;
     const key = record.key ?? null;
-    if (typeof topic !== "string" || topic === "") throw invalid(record, "topic must be a non-empty string");
+    checkTopic(record);
     if (partition !== undefined && !(Number.isInteger(partition) && partition >= 0)) {
       throw invalid(record, `partition must be an integer of at least 0, not ${partition}`);
     }
@@ -237,11 +405,11 @@ export class Producer {
       const [name, limit] = bound > maxRequestSize
         ? ["maxRequestSize", maxRequestSize]
         : ["bufferMemory", bufferMemory];
-      throw new ProduceError(`${topic}: a record of ${bound} bytes is larger than ${name}=${limit}`, {
-        code: "RECORD_TOO_LARGE",
-        outcome: "not-written",
-        topic,
-      });
+      throw new ProduceError(
+        `${topic}: a record of ${bound} bytes is larger than ${name}=${limit}. It was not sent; raise ${name}, and the ` +
+          `topic's max.message.bytes, or send less at once.`,
+        { code: "RECORD_TOO_LARGE", outcome: "not-written", topic, partition },
+      );
     }
     // One object serves all: it is read before `send` returns, and a record that has to wait gets a copy.
     const prepared = this.#prepared;
@@ -254,14 +422,40 @@ export class Producer {
     prepared.valueSize = valueSize;
     prepared.resolve = resolve;
     prepared.reject = reject;
+    prepared.index = index;
     return prepared;
   }
 
-  /** The partition the record asks for or its key decides; −1 leaves it to the sticky choice. */
-  #partition(wanted: number | undefined, key: Payload | null, { partitions }: TopicMetadata): number {
+  /** The partition the record asks for, the partitioner chooses or the key decides; −1 leaves it to the sticky choice. */
+  #partition(
+    wanted: number | undefined,
+    record: PreparedRecord,
+    topic: TopicMetadata,
+    source: ProducerRecord<K, V> | undefined,
+  ): number {
     if (wanted !== undefined) return wanted;
+    if (source !== undefined) return this.#choosePartition(this.#steps!, record, topic, source);
+    const { key } = record;
     if (key === null || this.#options.partitionerIgnoreKeys) return -1;
-    return (this.#hash(key) & 0x7fffffff) % partitions.length;
+    return (this.#hash(key) & 0x7fffffff) % topic.partitions.length;
+  }
+
+  #choosePartition(
+    steps: RecordSteps<K, V>,
+    record: PreparedRecord,
+    topic: TopicMetadata,
+    source: ProducerRecord<K, V>,
+  ): number {
+    const { metadata, nodes } = this.#cluster;
+    if (this.#view?.of !== metadata) {
+      this.#view = { of: metadata, view: clusterView(metadata.clusterId, [...nodes.keys()], metadata.topics) };
+    }
+    const { view } = this.#view;
+    const { key, value } = record;
+    const partition = steps.partition(source, key, value, view);
+    if (!steps.seesNewBatches || this.#accumulator.hasRoom(topic.name, partition, record.bound)) return partition;
+    steps.newBatch(topic.name, view, partition);
+    return steps.partition(source, key, value, view);
   }
 
   #hash(key: Payload): number {
@@ -283,10 +477,10 @@ export class Producer {
     return this.#wallTime;
   }
 
-  #topicState(name: string): TopicState {
+  #topicState(name: string): TopicState<K, V> {
     let topic = this.#topics.get(name);
     if (topic === undefined) {
-      topic = { name, metadata: this.#cluster.topic(name), pending: new Queue<Pending>(), working: false };
+      topic = { name, metadata: this.#cluster.topic(name), pending: new Queue(), working: false, serializing: 0 };
       this.#topics.set(name, topic);
     }
     return topic;
@@ -297,7 +491,19 @@ export class Producer {
     this.#sender?.wake();
   }
 
-  #enqueue(topic: TopicState, pending: Pending): void {
+  #enqueue(topic: TopicState<K, V>, record: Omit<PendingRecord<K, V>, "deadline" | "done" | "ignoreSignal">): void {
+    const deadline = this.#clock.now() + this.#options.maxBlockMs - topic.serializing;
+    const pending: PendingRecord<K, V> = { ...record, deadline, done: false, ignoreSignal: undefined };
+    const { signal } = record;
+    if (signal !== undefined) {
+      const abort = () => this.#drop(pending, notSent(topic.name, abortError(signal)));
+      signal.addEventListener("abort", abort, { once: true });
+      pending.ignoreSignal = () => signal.removeEventListener("abort", abort);
+    }
+    this.#line(topic, pending);
+  }
+
+  #line(topic: TopicState<K, V>, pending: Pending<K, V>): void {
     topic.pending.push(pending);
     if (topic.working) return;
     topic.working = true;
@@ -305,15 +511,15 @@ export class Producer {
   }
 
   /** Appends what waits in a topic's line, one after the other. */
-  async #workOff(topic: TopicState): Promise<void> {
+  async #workOff(topic: TopicState<K, V>): Promise<void> {
     for (let next = topic.pending.peek(); next !== undefined; next = topic.pending.peek()) {
       if ("reached" in next) next.reached();
-      else {
+      else if (!next.done) {
         try {
-          await this.#startup;
+          if (this.#sender === undefined) await abortable(this.#startup, next.signal);
           await this.#appendWhenPossible(topic, next);
         } catch (cause) {
-          next.prepared.reject(this.#notWritten(topic.name, cause as KafkaError));
+          this.#drop(next, notSent(topic.name, asKafkaError(cause)));
         }
       }
       topic.pending.shift();
@@ -321,84 +527,133 @@ export class Producer {
     topic.working = false;
   }
 
-  async #appendWhenPossible(
-    topic: TopicState,
-    { partition: wanted, prepared, deadline }: PendingRecord,
-  ): Promise<void> {
-    const left = () => Math.max(0, deadline - this.#clock.now());
-    topic.metadata ??= this.#cluster.topic(topic.name) ??
-      await this.#cluster.waitForTopic(topic.name, { timeoutMs: left() });
-    let partition = this.#partition(wanted, prepared.key, topic.metadata);
+  /** Rejects a record that waits, unless that was done before; it keeps its place in the line until its turn comes. */
+  #drop(pending: PendingRecord<K, V>, error: KafkaError): void {
+    if (pending.done) return;
+    this.#leave(pending);
+    pending.reject(error, pending.index);
+  }
+
+  #leave(pending: PendingRecord<K, V>): void {
+    pending.done = true;
+    pending.ignoreSignal?.();
+  }
+
+  async #appendWhenPossible(topic: TopicState<K, V>, pending: PendingRecord<K, V>): Promise<void> {
+    const { deadline, partition: wanted, signal, source } = pending;
+    let { prepared } = pending;
+    if (prepared instanceof Promise) {
+      const start = this.#clock.now();
+      prepared = await abortable(prepared, signal);
+      topic.serializing += this.#clock.now() - start;
+    }
+    const left = () => Math.max(0, deadline + topic.serializing - this.#clock.now());
+    topic.metadata ??= this.#cluster.topic(topic.name) ?? await this.#waitForTopic(topic.name, left(), signal);
+    let partition = this.#partition(wanted, prepared, topic.metadata, source);
     if (partition >= topic.metadata.partitions.length) {
-      topic.metadata = await this.#cluster.waitForTopic(topic.name, { timeoutMs: left() }, partition);
-      partition = this.#partition(wanted, prepared.key, topic.metadata);
+      topic.metadata = await this.#waitForTopic(topic.name, left(), signal, partition);
+      partition = this.#partition(wanted, prepared, topic.metadata, source);
     }
     let buffer: Uint8Array | undefined;
     for (;;) {
-      const size = this.#accumulator.append(topic.metadata, partition, prepared, buffer);
-      if (size === 0) return;
-      this.#sender!.wake(); // memory is short: let go of what there is
-      buffer = await this.#pool.take(size, left());
-      if (buffer === undefined) {
-        throw new TimeoutError(
-          `${topic.name}: no memory for a record within maxBlockMs=${this.#options.maxBlockMs}: ` +
-            `${this.#pool.total - this.#pool.available} of bufferMemory=${this.#pool.total} bytes are in use`,
-          { code: "BUFFER_EXHAUSTED" },
-        );
+      if (pending.done) {
+        if (buffer !== undefined) this.#pool.release(buffer);
+        return;
       }
+      const size = this.#accumulator.append(topic.metadata, partition, prepared, buffer);
+      if (size === 0) return this.#leave(pending);
+      this.#sender!.wake(); // memory is short: let go of what there is
+      const start = this.#clock.now();
+      buffer = await this.#pool.take(size, left(), signal);
+      this.#metrics.waited("bufferpool-wait-time", this.#clock.now() - start);
+      if (buffer === undefined) throw this.#noMemory(topic.name);
     }
   }
 
-  #notWritten(topic: string, cause: KafkaError): KafkaError {
-    if (this.#closed && !(cause instanceof ClosedError)) return closedError(topic);
-    if (cause.outcome !== undefined) return cause;
-    const { code, retriable, message } = cause;
-    return new ProduceError(message, { code, retriable, topic, outcome: "not-written", cause });
+  #noMemory(topic: string): KafkaError {
+    const { available, total } = this.#pool;
+    this.#metrics.count("buffer-exhausted-total", 1);
+    return new TimeoutError(
+      `${topic}: no memory for a record within maxBlockMs=${this.#options.maxBlockMs}: ${total - available} of ` +
+        `bufferMemory=${total} bytes hold records that are not acknowledged. It was not sent: send more slowly, or raise ` +
+        `bufferMemory or maxBlockMs.`,
+      { code: "BUFFER_EXHAUSTED", outcome: "not-written", topic },
+    );
+  }
+
+  async #waitForTopic(
+    topic: string,
+    timeoutMs: number,
+    signal: AbortSignal | undefined,
+    partition?: number,
+  ): Promise<TopicMetadata> {
+    const start = this.#clock.now();
+    try {
+      return await this.#cluster.waitForTopic(topic, { timeoutMs, signal }, partition);
+    } finally {
+      this.#metrics.waited("metadata-wait-time", this.#clock.now() - start);
+    }
   }
 
   /** Resolves when all that waits in the topic's line now has left it. */
-  #lineEnd(topic: TopicState): Promise<void> {
+  #lineEnd(topic: TopicState<K, V>): Promise<void> {
     if (topic.pending.size === 0) return Promise.resolve();
-    const end: Deferred<void> = deferred<void>();
-    this.#enqueue(topic, { reached: () => end.resolve() });
-    return end.promise;
+    return new Promise((resolve) => this.#line(topic, { reached: resolve }));
   }
 
-  async #close(timeoutMs: number | undefined): Promise<void> {
-    if (timeoutMs !== 0) {
-      const flushed = this.flush();
-      if (timeoutMs === undefined) await flushed;
-      else {
-        let timer: { cancel(): void } | undefined;
-        const late = new Promise<void>((resolve) => timer = this.#clock.setTimer(timeoutMs, resolve));
-        await Promise.race([flushed, late]);
-        timer?.cancel();
-      }
-    }
+  async #close(): Promise<void> {
+    await Promise.race([this.flush(), this.#giveUp.promise]);
+    this.#giveUpTimer?.cancel();
     this.#closed = true;
+    for (const { name, pending } of this.#topics.values()) {
+      for (const waiting of pending) if ("prepared" in waiting) this.#drop(waiting, closedError(name));
+    }
     this.#pool.close();
-    this.#cluster.close(closedError("the producer"));
-    const forced = (batch: ProducerBatch) =>
-      new ProduceError(`${batch.text}: the producer was closed before the broker acknowledged`, {
-        code: "CLOSED",
-        outcome: batch.onWire || batch.maybeStored ? "unknown" : "not-written",
-        topic: batch.topic,
-        partition: batch.partition,
-      });
-    this.#sender?.stop(forced);
+    this.#cluster.close(new ClosedError("the producer is closed"));
+    this.#sender?.stop();
+    await this.#steps?.close();
   }
 
-  #throwIfClosed(): void {
-    if (this.#closing !== undefined) throw closedError("the producer");
+  #throwIfUnable(topic: string, signal: AbortSignal | undefined): void {
+    if (this.#closing !== undefined) throw closedError(topic);
+    if (this.#startupError !== undefined) throw this.#startupError;
+    if (signal?.aborted) throw notSent(topic, abortError(signal));
   }
 }
 
-function closedError(what: string): ClosedError {
-  return new ClosedError(`${what}: the producer is closed`, { outcome: "not-written" });
+/** The error with what is known of a record that never left. */
+function notSent(topic: string, cause: KafkaError): KafkaError {
+  if (cause.outcome !== undefined) return cause;
+  const { code, retriable, message } = cause;
+  const details = { code, retriable, topic, outcome: "not-written" } as const;
+  if (cause instanceof AbortedError) {
+    return new AbortedError(`${topic}: ${message}; the record was not sent`, { ...details, cause: cause.cause });
+  }
+  return new ProduceError(`${topic}: ${message}`, { ...details, cause });
 }
 
-function invalid({ topic }: ProducerRecord, reason: string): ConfigError {
+function closedError(topic: string): ClosedError {
+  return new ClosedError(`${topic}: the producer is closed; the record was not sent`, {
+    outcome: "not-written",
+    topic,
+  });
+}
+
+/** The error as one of ours; others come from a record that is no record. */
+function asKafkaError(cause: unknown): KafkaError {
+  if (cause instanceof KafkaError) return cause;
+  const details = { code: "INVALID_RECORD", outcome: "not-written", cause } as const;
+  return new ConfigError(`send: this is no record: ${cause instanceof Error ? cause.message : cause}`, details);
+}
+
+function invalid({ topic }: { readonly topic: string }, reason: string): ConfigError {
   return new ConfigError(`send to ${String(topic)}: ${reason}`, { code: "INVALID_RECORD", outcome: "not-written" });
+}
+
+function checkTopic(record: { readonly topic: string }): void {
+  if (typeof record.topic !== "string" || record.topic === "") {
+    throw invalid(record, "topic must be a non-empty string");
+  }
 }
 
 function payloadSize(record: ProducerRecord, field: string, payload: Payload | null): number {

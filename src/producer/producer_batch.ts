@@ -9,10 +9,10 @@ import type { KafkaError } from "../core/kafka_error.ts";
 import type { RecordBatchBuilder } from "../records/record_batch_builder.ts";
 import { RecordMetadata } from "./record_metadata.ts";
 
-/** Fulfils the promise of one record. */
-export type Resolve = (metadata: RecordMetadata) => void;
-/** Rejects the promise of one record. */
-export type Reject = (error: KafkaError) => void;
+/** Told that a record was stored; `index` is its number in a group that was sent together, −1 for a record of its own. */
+export type Resolve = (metadata: RecordMetadata, index: number) => void;
+/** Told that a record failed. */
+export type Reject = (error: KafkaError, index: number) => void;
 
 /** A batch on its way. */
 export class ProducerBatch {
@@ -27,10 +27,14 @@ export class ProducerBatch {
   /** When the first record came; the delivery time-out counts from here. */
   readonly createdAt: number;
   /** Its place among the batches of its partition. */
-  readonly ordinal: number;
+  ordinal: number;
 
-  /** Requests that carried it and failed. */
+  /** Requests that carried it and failed, and were followed by another. */
   attempts = 0;
+  /** Requests that carried it. */
+  requests = 0;
+  /** Upper bound of its largest record, in bytes. */
+  largestRecord = 0;
   /** Not to be sent before, on the clock's scale. */
   retryAt = 0;
   /** Producer id it is sequenced under; −1 before. */
@@ -52,12 +56,10 @@ export class ProducerBatch {
   /** The last failure, for the final error. */
   lastError: KafkaError | undefined;
 
-  // One entry a record, in order of appending; arrays of their own cost less than an object a record.
-  #resolves: Resolve[] = [];
-  #rejects: Reject[] = [];
-  #timestamps: number[] = [];
-  #keySizes: number[] = [];
-  #valueSizes: number[] = [];
+  // Of each record, in order of appending: who is told of success and of failure; and its timestamp, the sizes of key and
+  // value, and its number in its group. Two flat arrays cost less than an object a record.
+  #owners: (Resolve | Reject)[] = [];
+  #numbers: number[] = [];
 
   /** Starts a batch. */
   constructor(
@@ -86,13 +88,17 @@ export class ProducerBatch {
     return `${this.topic}-${this.partition}`;
   }
 
-  /** Notes the promise of the record just appended to the builder. */
-  added(resolve: Resolve, reject: Reject, timestamp: number, keySize: number, valueSize: number): void {
-    this.#resolves.push(resolve);
-    this.#rejects.push(reject);
-    this.#timestamps.push(timestamp);
-    this.#keySizes.push(keySize);
-    this.#valueSizes.push(valueSize);
+  /** Notes who waits for the record just appended to the builder. */
+  added(
+    resolve: Resolve,
+    reject: Reject,
+    timestamp: number,
+    keySize: number,
+    valueSize: number,
+    index: number,
+  ): void {
+    this.#owners.push(resolve, reject);
+    this.#numbers.push(timestamp, keySize, valueSize, index);
   }
 
   /** Fulfils every promise in order; `baseOffset` −1 means not known, `logAppendTime` −1 that records keep their own. */
@@ -100,36 +106,48 @@ export class ProducerBatch {
     if (this.settled) return;
     this.settled = true;
     const { topic, partition } = this;
-    const resolves = this.#resolves;
-    for (let i = 0; i < resolves.length; i++) {
-      resolves[i]!(
-        new RecordMetadata(
-          topic,
-          partition,
-          baseOffset < 0 ? -1 : baseOffset + i,
-          logAppendTime < 0 ? this.#timestamps[i]! : logAppendTime,
-          this.#keySizes[i]!,
-          this.#valueSizes[i]!,
-        ),
+    const [owners, numbers] = this.#forget();
+    for (let i = 0; 2 * i < owners.length; i++) {
+      const at = 4 * i;
+      const metadata = new RecordMetadata(
+        topic,
+        partition,
+        baseOffset < 0 ? -1 : baseOffset + i,
+        logAppendTime < 0 ? numbers[at]! : logAppendTime,
+        numbers[at + 1]!,
+        numbers[at + 2]!,
       );
+      (owners[2 * i] as Resolve)(metadata, numbers[at + 3]!);
     }
-    this.#forget();
   }
 
   /** Rejects every promise in order; `errorOf` may say something else of the record `index`. */
   fail(error: KafkaError, errorOf?: (index: number) => KafkaError): void {
     if (this.settled) return;
     this.settled = true;
-    const rejects = this.#rejects;
-    for (let i = 0; i < rejects.length; i++) rejects[i]!(errorOf === undefined ? error : errorOf(i));
-    this.#forget();
+    const [owners, numbers] = this.#forget();
+    for (let i = 0; 2 * i < owners.length; i++) {
+      (owners[2 * i + 1] as Reject)(errorOf === undefined ? error : errorOf(i), numbers[4 * i + 3]!);
+    }
   }
 
-  #forget(): void {
-    this.#resolves = [];
-    this.#rejects = [];
-    this.#timestamps = [];
-    this.#keySizes = [];
-    this.#valueSizes = [];
+  /** Hands those who wait for its records on to `parts`, which hold the same records in the same order, and is settled. */
+  handOver(parts: readonly ProducerBatch[]): void {
+    this.settled = true;
+    const [owners, numbers] = this.#forget();
+    let i = 0;
+    for (const part of parts) {
+      part.#owners = owners.slice(2 * i, 2 * (i + part.recordCount));
+      part.#numbers = numbers.slice(4 * i, 4 * (i + part.recordCount));
+      i += part.recordCount;
+    }
+  }
+
+  /** Lets go of everybody who waits, and answers them. */
+  #forget(): [owners: (Resolve | Reject)[], numbers: number[]] {
+    const all: [(Resolve | Reject)[], number[]] = [this.#owners, this.#numbers];
+    this.#owners = [];
+    this.#numbers = [];
+    return all;
   }
 }

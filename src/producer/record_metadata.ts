@@ -7,14 +7,14 @@
 /** Bytes of a key, value or header: given as bytes, or as text that is sent as UTF-8. */
 export type Payload = Uint8Array | string;
 
-/** A record to send. */
-export interface ProducerRecord {
+/** A record to send; `K` and `V` are what the producer's serializers take, bytes or text without any. */
+export interface ProducerRecord<K = Payload, V = Payload> {
   /** Where to. */
   readonly topic: string;
   /** Decides the partition, and what a compacted topic keeps. Absent and null are the same: no key. */
-  readonly key?: Payload | null | undefined;
+  readonly key?: K | null | undefined;
   /** What is sent; null is a tombstone. */
-  readonly value: Payload | null;
+  readonly value: V | null;
   /** Name–value pairs in order; names may repeat. An object serves as well. */
   readonly headers?:
     | readonly (readonly [string, Payload | null])[]

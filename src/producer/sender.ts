@@ -11,6 +11,7 @@ import type { Cluster } from "../client/cluster.ts";
 import type { Connection } from "../client/connection.ts";
 import type { Clock, Timer } from "../core/clock.ts";
 import {
+  ClosedError,
   ConnectionError,
   KafkaError,
   type Outcome,
@@ -19,8 +20,6 @@ import {
   TimeoutError,
 } from "../core/kafka_error.ts";
 import type { Logger } from "../core/logger.ts";
-import type { Metrics, MetricTags } from "../core/metrics.ts";
-import type { Resolved } from "../core/option_table.ts";
 import type { Random } from "../core/random.ts";
 import { backoffMs } from "../core/retry.ts";
 import { ZERO_UUID } from "../protocol/api.ts";
@@ -33,12 +32,13 @@ import type { PartitionQueue } from "./partition_queue.ts";
 import { sequenceAfter } from "./partition_queue.ts";
 import type { ProducerBatch } from "./producer_batch.ts";
 import type { ProducerIdentity } from "./producer_identity.ts";
-import type { ProducerOptions } from "./producer_options.ts";
+import type { ProducerMetrics } from "./producer_metrics.ts";
+import type { ProducerSettings } from "./producer_options.ts";
 
 /** What the sender needs. */
 export interface SenderOptions {
   /** The producer's options. */
-  readonly options: Resolved<ProducerOptions>;
+  readonly options: ProducerSettings;
   /** Most milliseconds to wait for an answer. */
   readonly requestTimeoutMs: number;
   /** Wait between attempts. */
@@ -58,15 +58,14 @@ export interface SenderOptions {
   /** Takes messages. */
   readonly logger: Logger;
   /** Takes figures. */
-  readonly metrics: Metrics;
-  /** Tags of the figures. */
-  readonly tags: MetricTags;
+  readonly metrics: ProducerMetrics;
 }
 
 /** The answer for one partition, as far as it concerns the batch. */
 type PartitionAnswer = ProduceResponsePartitionProduceResponse;
 
 // Kafka's numbers of the errors that have rules of their own here; the rest follow the table.
+const MESSAGE_TOO_LARGE = 10;
 const OUT_OF_ORDER_SEQUENCE_NUMBER = 45;
 const DUPLICATE_SEQUENCE_NUMBER = 46;
 const UNKNOWN_PRODUCER_ID = 59;
@@ -85,6 +84,8 @@ export class Sender {
   readonly #deps: SenderOptions;
   readonly #accumulator: Accumulator;
   readonly #posting = new Map<Connection, number>();
+  /** When each node last had something to be sent, and when it could be; kept only where a partition's choice depends on it. */
+  readonly #nodeTimes = new Map<number, { wanted: number; taken: number }>();
   #scheduled = false;
   #timer: Timer | undefined;
   #timerAt = Infinity;
@@ -119,11 +120,21 @@ export class Sender {
     });
   }
 
+  /** Milliseconds for which a node has had something to be sent that it could not take. */
+  stalledFor(node: number): number {
+    const times = this.#nodeTimes.get(node);
+    return times === undefined ? 0 : times.wanted - times.taken;
+  }
+
   /** Stops for good and fails whatever is not settled. */
-  stop(error: (batch: ProducerBatch) => KafkaError): void {
+  stop(): void {
     this.#stopped = true;
     this.#timer?.cancel();
-    for (const batch of [...this.#accumulator.incomplete]) this.#settle(batch, () => batch.fail(error(batch)));
+    const cause = new ClosedError("the producer was closed before the broker acknowledged");
+    for (const batch of [...this.#accumulator.incomplete]) {
+      const error = this.#produceError(batch, cause, batch.onWire || batch.maybeStored ? "unknown" : "not-written");
+      this.#settle(batch, () => batch.fail(error));
+    }
   }
 
   #run(): void {
@@ -158,15 +169,18 @@ export class Sender {
       this.#nextExpiry = Infinity;
       return;
     }
-    // Batches made later expire later, so the bound holds until the next look.
-    if (this.#nextExpiry === Infinity) this.#nextExpiry = now + this.#deps.options.deliveryTimeoutMs;
+    if (this.#nextExpiry === Infinity) {
+      // Batches made later expire later, so the first one's time holds until the next look.
+      const [oldest] = this.#accumulator.incomplete;
+      this.#nextExpiry = oldest!.createdAt + this.#deps.options.deliveryTimeoutMs;
+    }
     this.wakeAt(Math.min(next, this.#nextExpiry));
   }
 
   /** When the first waiting batch of `queue` may leave, as far as its own state goes. */
   #sendableAt(queue: PartitionQueue, now: number): number {
     const head = queue.waiting.peek()!;
-    if (head.attempts > 0) return head.retryAt;
+    if (head.retryAt !== 0) return head.retryAt;
     const { lingerMs } = this.#deps.options;
     if (queue.open !== head || this.#accumulator.isHurried) return now;
     return head.createdAt + lingerMs;
@@ -174,15 +188,22 @@ export class Sender {
 
   /** Sends what `queues` have for `node`; answers when to look again, on the clock's scale. */
   #sendTo(node: BrokerNode, queues: PartitionQueue[], now: number): number {
+    const { maxInFlightRequestsPerConnection, partitionerAvailabilityTimeoutMs } = this.#deps.options;
     const connection = node.connection("main");
+    const inFlight = () => connection!.inFlight + (this.#posting.get(connection!) ?? 0);
+    if (partitionerAvailabilityTimeoutMs > 0) {
+      const canTake = connection !== undefined && connection.throttledUntil <= now &&
+        inFlight() < maxInFlightRequestsPerConnection;
+      const taken = canTake ? now : this.#nodeTimes.get(node.id)?.taken ?? now;
+      this.#nodeTimes.set(node.id, { wanted: now, taken });
+    }
     if (connection === undefined) {
       // The node waits out its back-off by itself; either outcome is a reason to look again.
       if (!node.isConnecting("main")) node.connect("main").then(() => this.wake(), () => this.wake());
       return Infinity;
     }
     if (connection.throttledUntil > now) return connection.throttledUntil;
-    const { maxInFlightRequestsPerConnection } = this.#deps.options;
-    while (connection.inFlight + (this.#posting.get(connection) ?? 0) < maxInFlightRequestsPerConnection) {
+    while (inFlight() < maxInFlightRequestsPerConnection) {
       const batches = this.#drain(queues, now);
       if (batches.length === 0) break;
       this.#produce(connection, batches);
@@ -266,10 +287,12 @@ export class Sender {
       }
       topic.partitionData.push({ index: batch.partition, records });
       batch.onWire = true;
+      batch.requests++;
       this.#accumulator.queueOf(batch).onWire++;
       sent.push(batch);
     }
     if (sent.length === 0) return;
+    this.#deps.metrics.observe("records-per-request", sent.reduce((sum, { recordCount }) => sum + recordCount, 0));
     const acks = options.acks === "all" ? -1 : options.acks;
     const body = { transactionalId: null, acks, timeoutMs: requestTimeoutMs, topicData: [...byTopic.values()] };
     if (acks === 0) {
@@ -287,7 +310,7 @@ export class Sender {
   }
 
   #seal(batch: ProducerBatch): Uint8Array {
-    const { metrics, seal, tags } = this.#deps;
+    const { metrics, seal } = this.#deps;
     const records = batch.builder.seal({
       ...seal,
       producerId: batch.producerId,
@@ -295,8 +318,7 @@ export class Sender {
       baseSequence: batch.baseSequence,
     });
     if (seal.compression !== undefined) this.#accumulator.observeRatio(batch.topic, batch.builder.compressionRatio);
-    metrics.observe("batch-size", records.length, tags);
-    metrics.count("record-send-total", batch.recordCount, tags);
+    metrics.sent(batch, records.length);
     return records;
   }
 
@@ -321,6 +343,7 @@ export class Sender {
     idOf: (topic: string) => string,
   ): void {
     const missing = new Set(batches);
+    this.#deps.metrics.observe("produce-throttle-time", answer.throttleTimeMs);
     for (const topic of answer.responses) {
       for (const partition of topic.partitionResponses) {
         const batch = batches.find((b) =>
@@ -386,6 +409,9 @@ export class Sender {
       topic: batch.topic,
       partition: batch.partition,
     });
+    if (errorCode === MESSAGE_TOO_LARGE && batch.recordCount > 1 && !batch.settled && !this.#isLate(batch)) {
+      return void this.#split(batch, error);
+    }
     if (known.refreshMetadata) this.#deps.cluster.requestUpdate();
     batch.maybeStored = batch.maybeStored || MAYBE_STORED.has(known.name);
     const isOutOfSequence = this.#deps.identity !== undefined &&
@@ -407,15 +433,13 @@ export class Sender {
   #retryOrFail(batch: ProducerBatch, error: KafkaError, retriable: boolean, answer?: PartitionAnswer): void {
     // Failed before, by its delivery time-out: what the broker says now changes nothing for the records.
     if (batch.settled) return;
-    const { clock, metrics, options, random, retryBackoff, tags } = this.#deps;
-    const now = clock.now();
-    const late = now - batch.createdAt >= options.deliveryTimeoutMs;
-    if (retriable && !late && batch.attempts < options.retries && options.acks !== 0) {
+    const { clock, metrics, options, random, retryBackoff } = this.#deps;
+    if (retriable && !this.#isLate(batch) && batch.attempts < options.retries && options.acks !== 0) {
       const wait = batch.retryAt === -1 ? 0 : backoffMs(retryBackoff, batch.attempts + 1, random);
       batch.attempts++;
-      batch.retryAt = now + wait;
+      batch.retryAt = clock.now() + wait;
       batch.lastError = error;
-      metrics.count("record-retry-total", batch.recordCount, tags);
+      metrics.records("record-retry", batch);
       this.#deps.logger.debug(`${batch.text}: attempt ${batch.attempts} failed, trying again: ${error.message}`);
       this.#accumulator.putBack(batch);
       return;
@@ -428,11 +452,39 @@ export class Sender {
     this.#fail(batch, error, outcome, answer);
   }
 
+  #isLate(batch: ProducerBatch): boolean {
+    return this.#deps.clock.now() - batch.createdAt >= this.#deps.options.deliveryTimeoutMs;
+  }
+
+  /**
+   * Sends the records of a batch that is too large for the broker in smaller ones. It costs none of its attempts. Until the
+   * code for that is loaded the batch stands in its place and holds back what is behind it.
+   */
+  async #split(batch: ProducerBatch, error: KafkaError): Promise<void> {
+    batch.retryAt = Infinity;
+    batch.lastError = error;
+    this.#accumulator.putBack(batch);
+    try {
+      const { splitBatch } = await import("./split_batch.ts");
+      if (batch.settled) return;
+      const parts = splitBatch(batch.builder, this.#deps.options.batchSize);
+      this.#deps.metrics.count("batch-split-total", 1);
+      this.#deps.logger.debug(`${batch.text}: ${error.message}, split into ${parts.length} batches`);
+      this.#accumulator.replace(batch, parts);
+    } catch {
+      if (batch.settled) return;
+      this.#accumulator.remove(batch);
+      this.#fail(batch, error, "rejected");
+    } finally {
+      this.wake();
+    }
+  }
+
   /** Ends a batch in failure. */
   #fail(batch: ProducerBatch, cause: KafkaError, outcome: Outcome, answer?: PartitionAnswer): void {
     const queue = this.#accumulator.queueOf(batch);
     this.#giveUpSequence(queue, batch);
-    this.#deps.metrics.count("record-error-total", batch.recordCount, this.#deps.tags);
+    this.#deps.metrics.records("record-error", batch);
     const error = this.#produceError(batch, cause, outcome);
     const reasons = new Map((answer?.recordErrors ?? []).map((e) => [e.batchIndex, e.batchIndexErrorMessage]));
     this.#settle(
@@ -454,16 +506,16 @@ export class Sender {
   #produceError(batch: ProducerBatch, cause: KafkaError, outcome: Outcome): ProduceError {
     const { clock, options } = this.#deps;
     const elapsed = Math.round(clock.now() - batch.createdAt);
-    const records = batch.recordCount === 1 ? "1 record" : `${batch.recordCount} records`;
-    const tail = {
-      "not-written": "They were not stored; sending them again is safe.",
-      unknown: "They may be stored: check the topic before sending them again.",
-      rejected: "The broker refused them; sending the same again will not help.",
-    }[outcome];
-    const attempts = batch.attempts === 0 ? "" : ` after ${batch.attempts} retries`;
-    const retries = options.retries === 0 ? " (retries are off)" : "";
+    const one = batch.recordCount === 1;
+    const attempts = batch.requests === 0
+      ? "never sent"
+      : batch.requests === 1
+      ? "1 attempt"
+      : `${batch.requests} attempts`;
+    const retries = options.retries === 0 ? ", retries are off" : "";
     return new ProduceError(
-      `${batch.text}: ${records} failed in ${elapsed} ms${attempts}${retries}: ${cause.message}. ${tail}`,
+      `${batch.text}: ${one ? "1 record" : `${batch.recordCount} records`} failed after ${elapsed} ms (${attempts}` +
+        `${retries}): ${cause.message}. ${one ? "It" : "They"} ${whatToDo(outcome, one, cause)}`,
       {
         code: cause.code,
         retriable: cause.retriable,
@@ -505,7 +557,7 @@ export class Sender {
       }
       if (batch.onWire) batch.maybeStored = true;
       else this.#accumulator.remove(batch);
-      const cause = batch.lastError ?? this.#whyStuck(batch);
+      const cause = batch.lastError?.message ?? this.#whyStuck(batch);
       const error = new TimeoutError(`deliveryTimeoutMs=${options.deliveryTimeoutMs} passed; last: ${cause}`, {
         code: "DELIVERY_TIMEOUT",
         retriable: false,
@@ -555,6 +607,22 @@ export class Sender {
   }
 }
 
+/** The end of an error's message: what became of the records, and what can be done. */
+function whatToDo(outcome: Outcome, one: boolean, { code }: KafkaError): string {
+  const [was, it] = one ? ["was", "it"] : ["were", "them"];
+  switch (outcome) {
+    case "not-written":
+      return `${was} not stored; sending ${it} again is safe.`;
+    case "unknown":
+      return `may be stored: check the topic before sending ${it} again.`;
+    default:
+      return `${was} refused; sending the same again will not help.${
+        code === "MESSAGE_TOO_LARGE" ? " Raise the topic's max.message.bytes, or send less in one record." : ""
+      }`;
+  }
+}
+
+/** The error of one record of a batch of which the broker named those it refused (KIP-467). */
 function recordError(
   batch: ProducerBatch,
   index: number,
@@ -562,12 +630,14 @@ function recordError(
   error: ProduceError,
 ): KafkaError {
   const reason = reasons.get(index);
-  const why = reasons.has(index)
-    ? `this record was refused${reason === null ? "" : `: ${reason}`}`
-    : "it failed because another record of its batch was refused";
+  const isNamed = reason !== undefined;
+  const why = isNamed
+    ? `this record was refused${reason === null ? "" : `: ${reason}`}. Sending the same again will not help.`
+    : "it failed because another record of its batch was refused. It was not stored; sending it again without that one " +
+      "is safe.";
   return new ProduceError(`${batch.text}: record ${index} of ${batch.recordCount}: ${why}`, {
-    code: reasons.has(index) ? error.code : "INVALID_RECORD",
-    outcome: "rejected",
+    code: isNamed && reasons.size === 1 ? error.code : "INVALID_RECORD",
+    outcome: isNamed || error.outcome === "unknown" ? error.outcome : "not-written",
     topic: batch.topic,
     partition: batch.partition,
     cause: error,

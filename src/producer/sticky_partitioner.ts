@@ -1,29 +1,45 @@
 /**
  * Where records without a key go: all to one partition until about a batch's worth of bytes is there, then to another,
- * chosen by chance (KIP-480, KIP-794). So batches fill up, and over time every partition gets the same number of bytes.
+ * chosen by chance (KIP-480, KIP-794). So batches fill up, and over time every partition gets the same number of bytes,
+ * but for those that cannot be sent to as fast as they are filled, which get fewer.
  *
  * @module
  */
 
-import type { TopicMetadata } from "../client/cluster.ts";
+import type { PartitionMetadata, TopicMetadata } from "../client/cluster.ts";
 import { type Random, randomInt } from "../core/random.ts";
+import type { PartitionQueue } from "./partition_queue.ts";
+
+/** What the choice depends on. */
+export interface StickyOptions {
+  /** Bytes after which it moves on. */
+  readonly batchSize: number;
+  /** Chance. */
+  readonly random: Random;
+  /** Whether partitions with longer queues get fewer records. */
+  readonly adaptive: boolean;
+  /** Whether a node has taken nothing for too long to be sent more; never when absent. */
+  readonly isStalled?: ((node: number) => boolean) | undefined;
+}
 
 /** The sticky choice of one topic. */
 export class StickyPartitioner {
-  readonly #batchSize: number;
-  readonly #random: Random;
+  readonly #options: StickyOptions;
+  readonly #queues: readonly (PartitionQueue | undefined)[];
   #partition = -1;
   #produced = 0;
 
-  /** Moves on after `batchSize` bytes. */
-  constructor(batchSize: number, random: Random) {
-    this.#batchSize = batchSize;
-    this.#random = random;
+  /** `queues` are the topic's, by partition; undefined for those that no record was ever appended to. */
+  constructor(options: StickyOptions, queues: readonly (PartitionQueue | undefined)[]) {
+    this.#options = options;
+    this.#queues = queues;
   }
 
   /** The partition for the next record. */
   current(topic: TopicMetadata): number {
-    if (this.#partition < 0 || this.#partition >= topic.partitions.length) this.#move(topic);
+    const partition = this.#partition;
+    const isOver = this.#produced >= this.#options.batchSize && this.#queues[partition]?.open === undefined;
+    if (isOver || partition < 0 || partition >= topic.partitions.length) this.#move(topic.partitions);
     return this.#partition;
   }
 
@@ -33,14 +49,44 @@ export class StickyPartitioner {
    */
   appended(topic: TopicMetadata, bytes: number, isFull: boolean): void {
     this.#produced += bytes;
-    if (this.#produced >= 2 * this.#batchSize || (this.#produced >= this.#batchSize && isFull)) this.#move(topic);
+    const { batchSize } = this.#options;
+    if (this.#produced >= 2 * batchSize || (this.#produced >= batchSize && isFull)) this.#move(topic.partitions);
   }
 
-  #move({ partitions }: TopicMetadata): void {
+  #move(partitions: readonly PartitionMetadata[]): void {
+    this.#produced = 0;
+    this.#partition = this.#byLoad(partitions) ?? this.#byChance(partitions);
+  }
+
+  #byChance(partitions: readonly PartitionMetadata[]): number {
     // A partition without a leader could not be sent to now; with none led, any is as good.
     const led = partitions.filter((partition) => partition.leader >= 0);
     const candidates = led.length > 0 ? led : partitions;
-    this.#partition = candidates[randomInt(this.#random, candidates.length)]!.partition;
-    this.#produced = 0;
+    return candidates[randomInt(this.#options.random, candidates.length)]!.partition;
+  }
+
+  /**
+   * A partition by the length of its queue: the longest has a weight of 1, each batch less is one more. Undefined where
+   * queues do not tell the partitions apart, or one of them was never used.
+   */
+  #byLoad(partitions: readonly PartitionMetadata[]): number | undefined {
+    const { adaptive, isStalled, random } = this.#options;
+    if (!adaptive || partitions.length < 2) return undefined;
+    const candidates: number[] = [];
+    const lengths: number[] = [];
+    for (const { leader, partition } of partitions) {
+      const queue = this.#queues[partition];
+      if (queue === undefined) return undefined;
+      if (leader < 0 || isStalled?.(leader)) continue;
+      candidates.push(partition);
+      lengths.push(queue.waiting.size);
+    }
+    const longest = Math.max(...lengths);
+    if (lengths.every((length) => length === longest)) {
+      // All alike: any of these, and when all are excluded any at all.
+      return candidates[randomInt(random, candidates.length)];
+    }
+    let draw = randomInt(random, lengths.reduce((sum, length) => sum + longest + 1 - length, 0));
+    return candidates[lengths.findIndex((length) => (draw -= longest + 1 - length) < 0)];
   }
 }
