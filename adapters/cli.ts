@@ -5,18 +5,20 @@
  * @module
  */
 
-import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { basename, dirname, join, resolve } from "node:path";
 import process from "node:process";
 import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
 import { gunzipSync } from "node:zlib";
-import type { CommandIo, StartBrokerOptions, StartedBroker } from "../src/cli/command.ts";
+import type { CommandIo, OpenedPath, StartBrokerOptions, StartedBroker } from "../src/cli/command.ts";
 import { runCommand } from "../src/cli/run_command.ts";
 import { systemClock } from "../src/core/clock.ts";
 import { StorageError } from "../src/core/kafka_error.ts";
+import { nearest } from "../src/core/nearest.ts";
 import { connect, listen } from "./auto.ts";
+import { nativeInflate } from "./inflate_native.ts";
 import { Kafka, platform } from "./kafka.ts";
 import { nodeStorage } from "./storage_node.ts";
 
@@ -37,6 +39,16 @@ function processIo(signal: AbortSignal, readerGone: () => void): CommandIo {
           signal.addEventListener("abort", () => resolve(), { once: true });
         }
       }),
+    outBytes: (bytes) =>
+      new Promise<void>((resolve) => {
+        if (signal.aborted) return resolve();
+        const done = () => {
+          signal.removeEventListener("abort", done);
+          resolve();
+        };
+        signal.addEventListener("abort", done, { once: true });
+        process.stdout.write(bytes, done);
+      }),
     err: (text) => void process.stderr.write(text),
     outIsTerminal: process.stdout.isTTY === true,
     errIsTerminal: process.stderr.isTTY === true,
@@ -54,14 +66,45 @@ function processIo(signal: AbortSignal, readerGone: () => void): CommandIo {
       return await nodeStorage(dirname(absolute), { readOnly: true }).folder(basename(absolute));
     },
     // deno-lint-ignore require-await -- a promise, so that a failure is one too
+    openPath: async (path) => openPath(path),
+    writeFolder: (path) => nodeStorage(resolve(path)),
+    // deno-lint-ignore require-await -- a promise, so that a failure is one too
     temporaryFolder: async () => {
       const path = mkdtempSync(join(tmpdir(), "anykafka-"));
-      return { path, remove: () => Promise.resolve(rmSync(path, { recursive: true, force: true })) };
+      const remove = () => Promise.resolve(rmSync(path, { recursive: true, force: true }));
+      return { path, storage: nodeStorage(path), remove };
     },
+    inflate: nativeInflate,
+    fetch: (url, init) => fetch(url, init),
     // deno-lint-ignore require-await -- a promise, so that a failure is one too
     readText: async (path) => readFileSync(path, "utf8"),
     demoData: () => Promise.resolve(demoLines()),
   };
+}
+
+function openPath(path: string): OpenedPath {
+  const absolute = resolve(path);
+  const above = dirname(absolute);
+  const name = basename(absolute);
+  const found = statOf(path);
+  if (found === undefined) {
+    const meant = existsSync(above) ? nearest(name, readdirSync(above)) : undefined;
+    throw new StorageError(
+      `${path}: there is no such file or folder${meant === undefined ? "" : `; did you mean ${meant}?`}`,
+      { code: "ENOENT", file: path },
+    );
+  }
+  const folder = (dir: string) => nodeStorage(dir, { readOnly: true });
+  if (!found.isDirectory()) return { kind: "file", name, folder: folder(above) };
+  return { kind: "folder", name, folder: folder(absolute), above: above === absolute ? undefined : folder(above) };
+}
+
+function statOf(path: string): { isDirectory(): boolean } | undefined {
+  try {
+    return statSync(path, { throwIfNoEntry: false });
+  } catch (cause) {
+    throw new StorageError(`open ${path}: ${(cause as Error).message}`, { file: path, cause });
+  }
 }
 
 async function startBroker({ data, ...options }: StartBrokerOptions): Promise<StartedBroker> {

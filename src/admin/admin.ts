@@ -8,7 +8,7 @@ import type { BrokerNode } from "../client/broker_node.ts";
 import type { ClientOptions } from "../client/client_options.ts";
 import type { ClientContext } from "../client/client_context.ts";
 import { Cluster } from "../client/cluster.ts";
-import { type IsolationLevel, type ListedOffset, listOffsets, OFFSET_TIMESTAMPS } from "../client/list_offsets.ts";
+import type { IsolationLevel, ListedOffset } from "../client/list_offsets.ts";
 import { BrokerError, ClosedError, ConfigError } from "../core/kafka_error.ts";
 import type { Resolved } from "../core/option_table.ts";
 import type { ClientApi, Input } from "../protocol/api.ts";
@@ -232,6 +232,8 @@ export class Admin {
    */
   async listOffsets(topic: string, at: OffsetSpec, options: AdminListOffsetsOptions = {}): Promise<ListedOffset[]> {
     const { partitions, isolationLevel } = options;
+    // Loaded on demand, as what only readers need is everywhere.
+    const { listOffsets, OFFSET_TIMESTAMPS } = await import("../client/list_offsets.ts");
     const timestamp = typeof at === "string" ? OFFSET_TIMESTAMPS[at] : at.timestamp;
     if (!Number.isSafeInteger(timestamp)) {
       throw new ConfigError(`listOffsets: "earliest", "latest", "maxTimestamp" or { timestamp: ms }, not ${at}`);

@@ -269,6 +269,15 @@ export class EmbeddedBroker {
     return this.#closing;
   }
 
+  /**
+   * Ends it as a crash would: connections break, and the log directory stays as it is, without the marker of a clean stop.
+   * A broker started over the same storage recovers it.
+   */
+  kill(): Promise<void> {
+    this.#closing ??= this.#kill();
+    return this.#closing;
+  }
+
   /** Closes; for `await using`. */
   [Symbol.asyncDispose](): Promise<void> {
     return this.close();
@@ -278,6 +287,11 @@ export class EmbeddedBroker {
     const node = this.#nodes.find((node) => node.id === id);
     if (node === undefined) throw new RangeError(`there is no node ${id}: the broker has ${this.#nodes.length}`);
     return node;
+  }
+
+  async #kill(): Promise<void> {
+    await Promise.all(this.#nodes.map((node) => node.stop()));
+    await this.#state.topics.abandon();
   }
 
   async #close(): Promise<void> {

@@ -7,8 +7,8 @@
 import type { Clock } from "../core/clock.ts";
 import type { Crc32c } from "../hash/crc32c.ts";
 import type { Log } from "../log/log.ts";
-import { RECORD_BATCH_ATTRIBUTES, RECORD_BATCH_FIELDS, RecordBatch } from "../records/record_batch.ts";
-import { ProducerSequences } from "./producer_sequences.ts";
+import { RECORD_BATCH_ATTRIBUTES, RECORD_BATCH_FIELDS, type RecordBatch } from "../records/record_batch.ts";
+import { judgeSequence } from "./judge_sequence.ts";
 import { refusal } from "./refusal.ts";
 import type { TopicConfig } from "./topic_config.ts";
 
@@ -30,7 +30,6 @@ export class Partition {
   readonly #config: TopicConfig;
   readonly #clock: Clock;
   readonly #crc32c: Crc32c;
-  readonly #producers = new ProducerSequences();
   readonly #waiting = new Set<() => void>();
   #appending: Promise<unknown> = Promise.resolve();
   #leader: number;
@@ -103,16 +102,27 @@ export class Partition {
     await this.log.close();
   }
 
+  /** Lets go of all who wait and leaves the log as it is. */
+  async abandon(): Promise<void> {
+    this.#wake();
+    await this.log.abandon();
+  }
+
   async #append(batch: RecordBatch, nodeId: number): Promise<Appended> {
     this.checkLeader(nodeId);
-    const verdict = this.#producers.check(batch);
-    if (verdict.kind === "refuse") throw refusal(verdict.error, verdict.message);
-    if (verdict.kind === "duplicate") return { baseOffset: verdict.baseOffset, logAppendTime: verdict.timestamp };
-    const logAppendTime = this.#config.timestampType === "LogAppendTime" ? this.#clock.wallTime() : -1;
+    const isLogAppendTime = this.#config.timestampType === "LogAppendTime";
+    if (batch.producerId >= 0) {
+      const verdict = judgeSequence((await this.log.producers()).get(batch.producerId), batch);
+      if (verdict.kind === "refuse") throw refusal(verdict.error, verdict.message);
+      if (verdict.kind === "duplicate") {
+        const { firstOffset: baseOffset, timestamp } = verdict.batch;
+        return { baseOffset, logAppendTime: isLogAppendTime ? timestamp : -1 };
+      }
+    }
+    const logAppendTime = isLogAppendTime ? this.#clock.wallTime() : -1;
     const { bytes } = batch;
     if (logAppendTime >= 0) stampTime(bytes, logAppendTime, this.#crc32c);
     const { baseOffset } = await this.log.append(bytes, this.#leaderEpoch);
-    this.#producers.appended(new RecordBatch(bytes), baseOffset, logAppendTime);
     this.#wake();
     return { baseOffset, logAppendTime };
   }

@@ -162,9 +162,12 @@ export class TopicRegistry implements Iterable<Topic> {
 
   /** Ends every log. */
   async close(): Promise<void> {
-    for (const topic of this.#topics.values()) {
-      for (const partition of topic.partitions) await partition.close();
-    }
+    for (const { partitions } of this.#topics.values()) for (const partition of partitions) await partition.close();
+  }
+
+  /** Leaves every log as it is. */
+  async abandon(): Promise<void> {
+    for (const { partitions } of this.#topics.values()) for (const partition of partitions) await partition.abandon();
   }
 
   async #make(

@@ -12,9 +12,9 @@ import type { Resolved } from "../core/option_table.ts";
 import type { ConsumerBatch } from "./consumer_batch.ts";
 import type { ConsumerOptions } from "./consumer_options.ts";
 import type { FetchedPartition } from "./fetched_partition.ts";
-import { Fetcher } from "./fetcher.ts";
+import type { Fetcher } from "./fetcher.ts";
 import type { PartitionState } from "./partition_state.ts";
-import { type PartitionRange, startPositions } from "./start_positions.ts";
+import type { PartitionRange } from "./start_positions.ts";
 
 /** Most milliseconds of uninterrupted work on data at hand before timers and sockets get their turn. */
 const TURN_MS = 10;
@@ -127,7 +127,13 @@ export class BatchSource {
     const { client } = this.#context;
     const { signal } = this.#closing;
     const consumer = this.#options;
-    const [codecs, crc32c] = await Promise.all([this.#context.codecs(), this.#context.crc32c()]);
+    // Loaded on demand, so that a program that only produces does not carry what reads.
+    const [{ Fetcher }, { startPositions }, codecs, crc32c] = await Promise.all([
+      import("./fetcher.ts"),
+      import("./start_positions.ts"),
+      this.#context.codecs(),
+      this.#context.crc32c(),
+    ]);
     const timeoutMs = client.defaultApiTimeoutMs;
     const ranges = await this.#ranges(timeoutMs);
     const { isolationLevel } = consumer;

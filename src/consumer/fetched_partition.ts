@@ -8,18 +8,11 @@
 import type { Codecs } from "../compression/codec.ts";
 import { CorruptRecordError, KafkaError } from "../core/kafka_error.ts";
 import type { Crc32c } from "../hash/crc32c.ts";
+import { type AbortedTransaction, AbortedTransactionFilter } from "../records/aborted_transaction_filter.ts";
 import type { Batch } from "../records/batch.ts";
 import { RecordBatches } from "../records/record_batches.ts";
 import { ConsumerBatch } from "./consumer_batch.ts";
 import type { PartitionState } from "./partition_state.ts";
-
-/** A transaction that was aborted, as a fetch answer lists it. */
-export interface AbortedTransaction {
-  /** Its producer. */
-  readonly producerId: number;
-  /** Where its first record is. */
-  readonly firstOffset: number;
-}
 
 /** How batches are checked and decoded. */
 export interface Decoding {
@@ -41,10 +34,6 @@ export interface FetchedData {
   readonly abortedTransactions: readonly AbortedTransaction[] | null;
 }
 
-/** Type of the control record that ends a transaction that was aborted. */
-const ABORT = 0;
-const NO_KEY = new Uint8Array(0);
-
 /** Fetched batches of one partition on their way to the caller. */
 export class FetchedPartition {
   /** The partition. */
@@ -57,8 +46,7 @@ export class FetchedPartition {
   readonly #decoding: Decoding;
   readonly #highWatermark: number;
   readonly #first: number;
-  readonly #aborted: AbortedTransaction[] | undefined;
-  readonly #abortedProducers = new Set<number>();
+  readonly #filter: AbortedTransactionFilter | undefined;
   readonly #failure: KafkaError | undefined;
   #index = 0;
 
@@ -69,8 +57,7 @@ export class FetchedPartition {
     this.#decoding = decoding;
     this.#highWatermark = data.highWatermark;
     this.#first = state.fetchOffset;
-    // Brokers do not promise an order.
-    this.#aborted = data.abortedTransactions?.slice().sort((a, b) => b.firstOffset - a.firstOffset);
+    if (data.abortedTransactions !== null) this.#filter = new AbortedTransactionFilter(data.abortedTransactions);
     const batches: Batch[] = [];
     let next = state.fetchOffset;
     try {
@@ -106,7 +93,7 @@ export class FetchedPartition {
       if (lastOffset < this.#first) continue;
       if (batch.baseOffset >= state.end) break;
       if (this.#decoding.checkCrcs) batch.verifyCrc(this.#decoding.crc32c);
-      const hidden = this.#aborted !== undefined && this.#isAborted(batch, this.#aborted);
+      const hidden = this.#filter?.isAborted(batch) ?? false;
       state.position = Math.min(lastOffset + 1, state.end);
       if (hidden || batch.isControl) continue;
       return new ConsumerBatch(state, batch, this.#first, this.#highWatermark, this.#decoding.codecs);
@@ -115,23 +102,6 @@ export class FetchedPartition {
     if (this.#failure !== undefined && !state.isComplete) throw this.#failure;
     state.position = Math.max(state.position, Math.min(this.nextOffset, state.end));
     return undefined;
-  }
-
-  /** Whether `batch` belongs to an aborted transaction; keeps track of where such ones begin and end. */
-  #isAborted(batch: Batch, aborted: AbortedTransaction[]): boolean {
-    const { producerId } = batch;
-    if (producerId < 0) return false;
-    for (let last = aborted.at(-1); last !== undefined && last.firstOffset <= batch.lastOffset; last = aborted.at(-1)) {
-      this.#abortedProducers.add(last.producerId);
-      aborted.pop();
-    }
-    if (!batch.isControl) return batch.isTransactional && this.#abortedProducers.has(producerId);
-    const key = batch.records({ codecs: this.#decoding.codecs })[0]?.key ?? NO_KEY;
-    // The key is two int16: a version and the type.
-    if (key.length >= 4 && ((key[2]! << 8) | key[3]!) === ABORT) {
-      this.#abortedProducers.delete(producerId);
-    }
-    return false;
   }
 
   #fruitless(batches: number): KafkaError {

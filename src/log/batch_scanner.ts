@@ -7,7 +7,12 @@
  * @module
  */
 
-import { LOG_OVERHEAD, RECORD_BATCH_FIELDS as F, RECORD_BATCH_OVERHEAD } from "../records/record_batch.ts";
+import {
+  LOG_OVERHEAD,
+  RECORD_BATCH_ATTRIBUTES as A,
+  RECORD_BATCH_FIELDS as F,
+  RECORD_BATCH_OVERHEAD,
+} from "../records/record_batch.ts";
 import { corruptRecord, type RecordContext } from "../records/record_context.ts";
 import type { StoredFile } from "./storage.ts";
 
@@ -27,12 +32,26 @@ export interface BatchHeader {
   readonly maxTimestamp: number;
   /** Epoch of the leader that appended it; −1 in the older formats. */
   readonly partitionLeaderEpoch: number;
+  /** Number of its codec; 0 for none. */
+  readonly codec: number;
+  /** Producer id; −1 for none. One beyond 2^53 is rounded. */
+  readonly producerId: number;
+  /** Producer epoch; −1 for none. */
+  readonly producerEpoch: number;
+  /** Sequence of its first record; −1 for none. */
+  readonly baseSequence: number;
+  /** Sequence of its last record, which goes on at 0 after 2^31−1; −1 for none. */
+  readonly lastSequence: number;
+  /** Whether it belongs to a transaction. */
+  readonly isTransactional: boolean;
+  /** Whether it holds control records. */
+  readonly isControl: boolean;
 }
 
 /** Kafka tells a batch only when one byte more than the magic is there. */
 const HEADER_UP_TO_MAGIC = F.magic + 1;
 /** Bytes after which nothing of a header is left to read. */
-const HEADER_BYTES = F.producerId;
+const HEADER_BYTES = F.recordCount;
 /** Least value of a length field: a format 0 message without key and value. */
 const MIN_LENGTH = 14;
 const MIN_CHUNK = 4 * 1024;
@@ -67,10 +86,11 @@ export class BatchScanner {
     const position = this.position;
     const left = this.#end - position;
     if (left <= HEADER_UP_TO_MAGIC) return undefined;
-    if (!this.#holds(position, Math.min(HEADER_BYTES, left))) {
+    const wanted = Math.min(HEADER_BYTES, left);
+    if (!this.#holds(position, wanted)) {
       await this.#fill(position);
       // The file became shorter under us.
-      if (!this.#holds(position, HEADER_UP_TO_MAGIC + 1)) return undefined;
+      if (!this.#holds(position, wanted)) return undefined;
     }
     const header = headerAt(this.#view, position - this.#viewStart, position, left, this.#context);
     if (header !== undefined) this.position = position + header.size;
@@ -126,28 +146,56 @@ export function headerAt(
   if (magic === 2 && size < RECORD_BATCH_OVERHEAD) {
     throw fail(`batch length ${length} is less than the header of a record batch`);
   }
-  const lastOffset = magic === 2 ? offset + view.getInt32(at + F.lastOffsetDelta) : offset;
+  const lastOffsetDelta = magic === 2 ? view.getInt32(at + F.lastOffsetDelta) : 0;
+  const lastOffset = offset + lastOffsetDelta;
   if (!Number.isSafeInteger(offset) || !Number.isSafeInteger(lastOffset)) {
     throw fail("the offset is beyond ±(2^53−1), which a JavaScript number cannot hold", "UNSAFE_INTEGER");
   }
   if (offset < 0 || lastOffset < offset) throw fail(`offsets ${offset} to ${lastOffset} are impossible`);
+  if (magic < 2) {
+    return {
+      position,
+      size,
+      magic,
+      baseOffset: offset,
+      lastOffset,
+      // Beyond 2^53 it is rounded; such a value only has to compare as later than any real one.
+      maxTimestamp: magic === 0 ? -1 : int64At(view, at + V1_TIMESTAMP),
+      partitionLeaderEpoch: -1,
+      codec: view.getInt8(at + V1_ATTRIBUTES) & A.codec,
+      producerId: -1,
+      producerEpoch: -1,
+      baseSequence: -1,
+      lastSequence: -1,
+      isTransactional: false,
+      isControl: false,
+    };
+  }
+  const attributes = view.getInt16(at + F.attributes);
+  const baseSequence = view.getInt32(at + F.baseSequence);
   return {
     position,
     size,
     magic,
     baseOffset: offset,
     lastOffset,
-    maxTimestamp: maxTimestampAt(view, at, magic),
-    partitionLeaderEpoch: magic === 2 ? view.getInt32(at + F.partitionLeaderEpoch) : -1,
+    maxTimestamp: int64At(view, at + F.maxTimestamp),
+    partitionLeaderEpoch: view.getInt32(at + F.partitionLeaderEpoch),
+    codec: attributes & A.codec,
+    producerId: int64At(view, at + F.producerId),
+    producerEpoch: view.getInt16(at + F.producerEpoch),
+    baseSequence,
+    lastSequence: baseSequence < 0 ? -1 : (baseSequence + lastOffsetDelta) % 0x80000000,
+    isTransactional: (attributes & A.transactional) !== 0,
+    isControl: (attributes & A.control) !== 0,
   };
 }
 
+/** Position of the attributes of a format 0 or 1 message. */
+const V1_ATTRIBUTES = 17;
 /** Position of the timestamp of a format 1 message. */
 const V1_TIMESTAMP = 18;
 
-function maxTimestampAt(view: DataView, at: number, magic: number): number {
-  if (magic === 0) return -1;
-  const from = at + (magic === 1 ? V1_TIMESTAMP : F.maxTimestamp);
-  // Beyond 2^53 it is rounded; such a value only has to compare as later than any real one.
-  return view.getInt32(from) * 4294967296 + view.getUint32(from + 4);
+function int64At(view: DataView, at: number): number {
+  return view.getInt32(at) * 4294967296 + view.getUint32(at + 4);
 }

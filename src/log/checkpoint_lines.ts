@@ -6,10 +6,38 @@
 
 import { utf8Encode } from "../bytes/utf8.ts";
 import { StorageError } from "../core/kafka_error.ts";
-import type { Storage } from "./storage.ts";
+import type { Storage, StoredFile } from "./storage.ts";
 
 /** Most bytes such a file may have; a million partitions take about a third. */
 const MAX_BYTES = 64 * 1024 * 1024;
+
+/**
+ * Reads a file whole; undefined when it is not there.
+ *
+ * @throws StorageError with code `"MALFORMED_FILE"` when it is larger than `maxBytes`, before anything is read.
+ */
+export async function readSmallFile(
+  storage: Storage,
+  name: string,
+  maxBytes: number,
+): Promise<Uint8Array<ArrayBuffer> | undefined> {
+  let file: StoredFile;
+  try {
+    file = await storage.open(name);
+  } catch (error) {
+    if (error instanceof StorageError && error.code === "ENOENT") return undefined;
+    throw error;
+  }
+  try {
+    if (file.size > maxBytes) {
+      throw malformedFile(name, `${file.size} bytes are too many, at most ${maxBytes} make sense`);
+    }
+    const bytes = new Uint8Array(file.size);
+    return bytes.subarray(0, await file.readAt(bytes, 0));
+  } finally {
+    await file.close();
+  }
+}
 
 /**
  * Reads a small text file; undefined when it is not there.
@@ -17,22 +45,8 @@ const MAX_BYTES = 64 * 1024 * 1024;
  * @throws StorageError with code `"MALFORMED_FILE"` when it is no text.
  */
 export async function readTextFile(storage: Storage, name: string): Promise<string | undefined> {
-  let bytes: Uint8Array;
-  try {
-    const file = await storage.open(name);
-    try {
-      if (file.size > MAX_BYTES) {
-        throw malformedFile(name, `${file.size} bytes are too many, at most ${MAX_BYTES} make sense`);
-      }
-      bytes = new Uint8Array(file.size);
-      bytes = bytes.subarray(0, await file.readAt(bytes, 0));
-    } finally {
-      await file.close();
-    }
-  } catch (error) {
-    if (error instanceof StorageError && error.code === "ENOENT") return undefined;
-    throw error;
-  }
+  const bytes = await readSmallFile(storage, name, MAX_BYTES);
+  if (bytes === undefined) return undefined;
   try {
     return new TextDecoder("utf-8", { fatal: true }).decode(bytes);
   } catch {

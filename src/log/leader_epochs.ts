@@ -16,11 +16,18 @@ export interface LeaderEpoch {
   readonly startOffset: number;
 }
 
-/** Name of the file. */
-const FILE = "leader-epoch-checkpoint";
+/** Where an epoch ends. */
+export interface EpochEndOffset {
+  /** The epoch that was asked for, or the greatest known one before it. */
+  readonly epoch: number;
+  /** The offset behind its last record. */
+  readonly endOffset: number;
+}
 
 /** The leader epochs of one log, ascending. */
 export class LeaderEpochs {
+  /** Name of the file. */
+  static readonly FILE: string = "leader-epoch-checkpoint";
   readonly #storage: Storage;
   #entries: LeaderEpoch[];
 
@@ -40,11 +47,11 @@ export class LeaderEpochs {
    * @throws StorageError with code `"MALFORMED_FILE"`.
    */
   static async load(storage: Storage): Promise<LeaderEpochs> {
-    const entries = (await readCheckpointLines(storage, FILE)).map((line) => {
+    const entries = (await readCheckpointLines(storage, LeaderEpochs.FILE)).map((line) => {
       const match = /^\s*(\d+)\s+(\d+)\s*$/.exec(line);
       const [epoch, startOffset] = [Number(match?.[1]), Number(match?.[2])];
       if (!Number.isSafeInteger(epoch) || !Number.isSafeInteger(startOffset)) {
-        throw malformedFile(FILE, `${quote(line)} is not an epoch and an offset`);
+        throw malformedFile(LeaderEpochs.FILE, `${quote(line)} is not an epoch and an offset`);
       }
       return { epoch, startOffset };
     });
@@ -61,30 +68,58 @@ export class LeaderEpochs {
     return this.#entries.at(-1)?.epoch ?? -1;
   }
 
+  /** The first epoch that is known, if it began at `logStartOffset` or before; else −1. */
+  earliestAt(logStartOffset: number): number {
+    const first = this.#entries[0];
+    return first !== undefined && first.startOffset <= logStartOffset ? first.epoch : -1;
+  }
+
   /** The epoch that `offset` was written in; −1 when none is known. */
   epochFor(offset: number): number {
     return this.#entries.findLast((entry) => entry.startOffset <= offset)?.epoch ?? -1;
   }
 
-  /** Notes that `epoch` begins at `startOffset`, which is on the disk when this resolves. */
-  async assign(epoch: number, startOffset: number): Promise<void> {
+  /**
+   * Where the records of `epoch` end, as a replica or a consumer asks its leader: the epoch that is known, which is `epoch`
+   * or one before it, and the offset that the next one begins at. Undefined when nothing is known of it.
+   */
+  endOffsetFor(epoch: number, logEndOffset: number): EpochEndOffset | undefined {
+    if (epoch < 0) return undefined;
+    if (epoch === this.latest) return { epoch, endOffset: logEndOffset };
+    const next = this.#entries.findIndex((entry) => entry.epoch > epoch);
+    if (next < 0) return undefined; // newer than any known
+    return { epoch: this.#entries[next - 1]?.epoch ?? epoch, endOffset: this.#entries[next]!.startOffset };
+  }
+
+  /** Notes that `epoch` begins at `startOffset`; with `persist` that is on the disk when this resolves. */
+  async assign(epoch: number, startOffset: number, persist: boolean = true): Promise<void> {
     const last = this.#entries.at(-1);
     if (epoch < 0 || (last !== undefined && last.epoch === epoch && startOffset >= last.startOffset)) return;
     // A later start than the new one belongs to a history that was cut off.
     const kept = this.#entries.filter((entry) => entry.epoch < epoch && entry.startOffset < startOffset);
-    await this.#write([...kept, { epoch, startOffset }]);
+    await this.#set([...kept, { epoch, startOffset }], persist);
   }
 
   /** Drops the epochs that begin at `endOffset` or later; with `persist` on the disk as well. */
   async truncateFromEnd(endOffset: number, persist: boolean): Promise<void> {
     const kept = this.#entries.filter((entry) => entry.startOffset < endOffset);
     if (kept.length === this.#entries.length) return;
-    if (persist) await this.#write(kept);
-    else this.#entries = kept;
+    await this.#set(kept, persist);
   }
 
-  async #write(entries: LeaderEpoch[]): Promise<void> {
-    await writeCheckpointLines(this.#storage, FILE, entries.map((entry) => `${entry.epoch} ${entry.startOffset}`));
+  /** Drops the epochs that ended at `startOffset` or before; the one that goes on begins there. */
+  async truncateFromStart(startOffset: number, persist: boolean): Promise<void> {
+    const current = this.#entries.findLastIndex((entry) => entry.startOffset <= startOffset);
+    if (current < 0 || (current === 0 && this.#entries[0]!.startOffset === startOffset)) return;
+    const kept = [{ epoch: this.#entries[current]!.epoch, startOffset }, ...this.#entries.slice(current + 1)];
+    await this.#set(kept, persist);
+  }
+
+  async #set(entries: LeaderEpoch[], persist: boolean): Promise<void> {
+    if (persist) {
+      const lines = entries.map((entry) => `${entry.epoch} ${entry.startOffset}`);
+      await writeCheckpointLines(this.#storage, LeaderEpochs.FILE, lines);
+    }
     this.#entries = entries;
   }
 }

@@ -5,6 +5,8 @@
  * @module
  */
 
+import { StorageError } from "../core/kafka_error.ts";
+import { type Anomaly, damage } from "./anomaly.ts";
 import {
   malformedFile,
   quote,
@@ -83,6 +85,53 @@ export async function writeOffsetCheckpoint(
   );
 }
 
+/** What the checkpoints of a log directory say of one partition, as `Log.open` takes it. */
+export interface PartitionCheckpoints {
+  /** First visible offset: `log-start-offset-checkpoint`. */
+  readonly logStartOffset?: number;
+  /** First offset that is not replicated: `replication-offset-checkpoint`. */
+  readonly highWatermark?: number;
+  /** First offset not known to be on the disk: `recovery-point-offset-checkpoint`. */
+  readonly recoveryPoint?: number;
+  /** First offset that was never compacted: `cleaner-offset-checkpoint`. */
+  readonly firstDirtyOffset?: number;
+  /** Whether the last stop was a clean one, which the marker tells. */
+  readonly cleanShutdown: boolean;
+}
+
+const CHECKPOINTS = [
+  ["logStartOffset", "log-start-offset-checkpoint"],
+  ["highWatermark", "replication-offset-checkpoint"],
+  ["recoveryPoint", "recovery-point-offset-checkpoint"],
+  ["firstDirtyOffset", "cleaner-offset-checkpoint"],
+] as const;
+
+/**
+ * Reads what a log directory says of its partitions; the answer looks one up. A checkpoint that cannot be read says
+ * nothing, as for a broker, and goes to `report`.
+ */
+export async function readPartitionCheckpoints(
+  directory: Storage,
+  report?: (anomaly: Anomaly) => void,
+): Promise<(place: TopicPartition) => PartitionCheckpoints> {
+  const cleanShutdown = await hasCleanShutdown(directory);
+  const offsets = new Map<string, Partial<Record<typeof CHECKPOINTS[number][0], number>>>();
+  for (const [field, name] of CHECKPOINTS) {
+    try {
+      for (const { offset, ...place } of await readOffsetCheckpoint(directory, name)) {
+        const folder = partitionFolder(place);
+        offsets.set(folder, { ...offsets.get(folder), [field]: offset });
+      }
+    } catch (error) {
+      if (!(error instanceof StorageError) || error.code !== "MALFORMED_FILE") throw error;
+      report?.(
+        damage("offset-checkpoint-unreadable", name, `${error.message}. A broker goes on as if it were not there`),
+      );
+    }
+  }
+  return (place) => ({ ...offsets.get(partitionFolder(place)), cleanShutdown });
+}
+
 /** Who a log directory belongs to: `meta.properties` in the form that brokers without ZooKeeper use. */
 export interface LogDirectoryProperties {
   /** Id of the cluster. */
@@ -134,12 +183,17 @@ function parseProperties(text: string): Map<string, string> {
 
 const CLEAN_SHUTDOWN = ".kafka_cleanshutdown";
 
+/** Whether the marker of a clean stop is there. */
+export async function hasCleanShutdown(storage: Storage): Promise<boolean> {
+  return (await storage.list()).includes(CLEAN_SHUTDOWN);
+}
+
 /**
  * Whether the last stop was a clean one, which lets logs open without being checked. The marker is removed, so that a crash
  * from here on counts as one: call it once, before the first log is opened to write.
  */
 export async function takeCleanShutdown(storage: Storage): Promise<boolean> {
-  if (!(await storage.list()).includes(CLEAN_SHUTDOWN)) return false;
+  if (!await hasCleanShutdown(storage)) return false;
   await storage.remove(CLEAN_SHUTDOWN);
   return true;
 }

@@ -1,9 +1,9 @@
 /**
- * One segment of a log: the `.log` file with its batches and the two sparse indexes beside it. It stores and finds; what
- * goes where is for the {@linkcode Log} above to decide.
+ * One segment of a log: the `.log` file with its batches and the sparse indexes beside it. It stores and finds; what goes
+ * where is for the {@linkcode Log} above to decide.
  *
  * An index only says where to begin scanning, and it is not trusted: where it leads to no batch, the segment is scanned
- * from its start.
+ * from its start. Indexes are read when they are first needed, except by a segment that takes batches.
  *
  * @module
  */
@@ -11,28 +11,25 @@
 import { CorruptRecordError, StorageError } from "../core/kafka_error.ts";
 import type { Crc32c } from "../hash/crc32c.ts";
 import type { Batch, DecodeOptions } from "../records/batch.ts";
-import { RECORD_BATCH_OVERHEAD } from "../records/record_batch.ts";
 import type { RecordContext } from "../records/record_context.ts";
-import { type BatchHeader, BatchScanner, headerAt } from "./batch_scanner.ts";
+import { type BatchHeader, BatchScanner } from "./batch_scanner.ts";
 import { FileRecords } from "./file_records.ts";
-import { FileWindow } from "./file_window.ts";
-import { findIntactBatch, isIntact } from "./intact_batch.ts";
-import { OffsetIndex } from "./offset_index.ts";
-import type { Storage, StoredFile } from "./storage.ts";
-import { TimeIndex, type TimestampOffset } from "./time_index.ts";
+import type { LeaderEpoch } from "./leader_epochs.ts";
+import type { OffsetIndex } from "./offset_index.ts";
+import { MAX_TRACED_BATCHES, type Trace } from "./read_step.ts";
+import { intactEnd } from "./intact_end.ts";
+import { segmentFileName } from "./segment_file_name.ts";
+import { SegmentIndexes, type SegmentIndexOptions } from "./segment_indexes.ts";
+import type { StoredFile } from "./storage.ts";
+import type { TimeIndex, TimestampOffset } from "./time_index.ts";
+import type { TransactionIndex } from "./transaction_index.ts";
 
 /** What a segment needs. */
-export interface LogSegmentOptions {
-  /** The partition's folder. */
-  readonly storage: Storage;
-  /** Lower bound of the offsets in it; the number in its file names. */
-  readonly baseOffset: number;
+export interface LogSegmentOptions extends SegmentIndexOptions {
   /** Whether batches will be appended: missing files are made, and indexes are cut to their entries. */
   readonly writable: boolean;
   /** Bytes of batches between two index entries. */
   readonly indexIntervalBytes: number;
-  /** Most bytes of one index file. Kafka: `segment.index.bytes`. */
-  readonly segmentIndexBytes: number;
   /** Most bytes of a batch that is read whole; a length beyond counts as damage. */
   readonly maxBatchBytes: number;
   /** Topic and partition for messages. */
@@ -45,6 +42,20 @@ export interface SegmentRead {
   readonly records: FileRecords;
   /** The first batch in them. */
   readonly firstBatch: BatchHeader;
+  /** Whether the bytes asked for do not reach over the first batch. */
+  readonly firstEntryIncomplete: boolean;
+}
+
+/** Where the batches of a segment end. */
+export interface SegmentEnd {
+  /** The offset behind all whole batches, which is behind the last one unless that is misplaced. */
+  readonly nextOffset: number;
+  /** The first batch with offsets below those before it, or below the segment's. */
+  readonly misplaced: BatchHeader | undefined;
+  /** Why it ends there, when what follows cannot be a batch. */
+  readonly error: CorruptRecordError | undefined;
+  /** Leader epochs that began in the batches that were looked at, each higher than the one before. */
+  readonly epochs: readonly LeaderEpoch[];
 }
 
 /** What is known of a batch to append. */
@@ -67,59 +78,46 @@ export interface TimestampedOffset {
   readonly leaderEpoch: number;
 }
 
-/** The name of a segment's file: its base offset in 20 digits and a suffix. */
-export function segmentFileName(baseOffset: number, suffix: "log" | "index" | "timeindex"): string {
-  return `${String(baseOffset).padStart(20, "0")}.${suffix}`;
-}
-
-/** Least bytes of a batch in any format: no segment has more index entries than batches. */
-const MIN_BATCH_SIZE = 26;
-/** Bytes that recovery reads at a time. */
-const WINDOW_BYTES = 1024 * 1024;
 /** Index entries hold offsets relative to the segment's in 32 bits. */
 const MAX_RELATIVE_OFFSET = 2 ** 31 - 1;
 
 /** One segment. */
 export class LogSegment {
+  /** The name of its `.log`. */
+  readonly file: string;
   readonly #options: LogSegmentOptions;
   readonly #context: RecordContext;
   readonly #log: StoredFile;
-  readonly #offsetIndex: OffsetIndex;
-  readonly #timeIndex: TimeIndex;
+  readonly #indexes: SegmentIndexes;
   #size: number;
   #bytesSinceEntry = 0;
   /** The greatest timestamp so far and the batch that first reached it; what a time index entry is made of. */
-  #max: TimestampOffset;
+  #max: TimestampOffset | undefined;
   #firstTimestamp: number | undefined;
   /** Why the files can no longer be trusted to end where they should. */
   #broken: unknown;
 
-  private constructor(options: LogSegmentOptions, log: StoredFile, offsetIndex: OffsetIndex, timeIndex: TimeIndex) {
+  private constructor(options: LogSegmentOptions, log: StoredFile, indexes: SegmentIndexes) {
+    this.file = segmentFileName(options.baseOffset, "log");
     this.#options = options;
-    this.#context = { ...options.context, file: segmentFileName(options.baseOffset, "log") };
+    this.#context = { ...options.context, file: this.file };
     this.#log = log;
-    this.#offsetIndex = offsetIndex;
-    this.#timeIndex = timeIndex;
+    this.#indexes = indexes;
     this.#size = log.size;
-    this.#max = timeIndex.last;
+    this.#max = indexes.growing?.times.last;
   }
 
   /** Opens the segment's files; missing indexes count as empty. */
   static async open(options: LogSegmentOptions): Promise<LogSegment> {
-    const { storage, baseOffset, segmentIndexBytes: maxBytes, writable } = options;
-    const log = await storage.open(segmentFileName(baseOffset, "log"), { create: writable });
-    let offsetIndex: OffsetIndex | undefined;
+    const log = await options.storage.open(segmentFileName(options.baseOffset, "log"), { create: options.writable });
+    const indexes = new SegmentIndexes(options, log);
     try {
-      const indexOptions = { writable, maxBytes, plausibleEntries: Math.ceil(log.size / MIN_BATCH_SIZE) + 1 };
-      offsetIndex = await OffsetIndex.open(storage, segmentFileName(baseOffset, "index"), baseOffset, indexOptions);
-      const timeName = segmentFileName(baseOffset, "timeindex");
-      const timeIndex = await TimeIndex.open(storage, timeName, baseOffset, indexOptions);
-      return new LogSegment(options, log, offsetIndex, timeIndex);
+      if (options.writable) await indexes.openToGrow();
     } catch (error) {
-      await offsetIndex?.close();
       await log.close();
       throw error;
     }
+    return new LogSegment(options, log, indexes);
   }
 
   /** Lower bound of the offsets in it. */
@@ -137,29 +135,10 @@ export class LogSegment {
     return this.#log.size - this.#size;
   }
 
-  /** The name of its `.log`. */
-  get file(): string {
-    return segmentFileName(this.baseOffset, "log");
-  }
-
-  /** Its offset index. */
-  get offsetIndex(): OffsetIndex {
-    return this.#offsetIndex;
-  }
-
-  /** Its time index. */
-  get timeIndex(): TimeIndex {
-    return this.#timeIndex;
-  }
-
   /** Whether an index has no room for one entry more, so that the next batch begins another segment. */
   get isIndexFull(): boolean {
-    return this.#offsetIndex.isFull || this.#timeIndex.isFull;
-  }
-
-  /** Greatest timestamp in it, as far as its time index and appends tell; −1 when none is known. */
-  get maxTimestamp(): number {
-    return this.#max.timestamp;
+    const { growing } = this.#indexes;
+    return growing !== undefined && (growing.offsets.isFull || growing.times.isFull);
   }
 
   /** Whether `offset` can be told relative to the base offset. */
@@ -167,10 +146,24 @@ export class LogSegment {
     return offset >= this.baseOffset && offset - this.baseOffset <= MAX_RELATIVE_OFFSET;
   }
 
-  /** Greatest timestamp in it. Without a time index its headers are looked at, once. */
+  /** Its offset index, read when it is not in memory. */
+  offsetIndex(): Promise<OffsetIndex> {
+    return this.#indexes.offsets();
+  }
+
+  /** Its time index, read when it is not in memory. */
+  timeIndex(): Promise<TimeIndex> {
+    return this.#indexes.times();
+  }
+
+  /** Its transaction index, read when it is not in memory; without aborted transactions there is none, which is empty. */
+  transactionIndex(): Promise<TransactionIndex> {
+    return this.#indexes.transactions();
+  }
+
+  /** Greatest timestamp in it; −1 for none. Without a time index its headers are looked at, once. */
   async largestTimestamp(): Promise<number> {
-    if (this.#max.timestamp < 0 && this.#timeIndex.entries === 0) await this.#raiseMaxFrom(this.scan());
-    return this.#max.timestamp;
+    return (await this.#largest()).timestamp;
   }
 
   /** Greatest timestamp of the first batch, which time-based rolling counts from; −1 when there is none. */
@@ -188,8 +181,8 @@ export class LogSegment {
    */
   async append(parts: readonly Uint8Array[], batches: readonly AppendedBatch[]): Promise<void> {
     if (this.#broken !== undefined) throw this.#brokenError();
-    const { entries } = this.#offsetIndex;
-    const { entries: timeEntries } = this.#timeIndex;
+    const { offsets, times } = this.#indexes.toGrow();
+    const [entries, timeEntries] = [offsets.entries, times.entries];
     const [size, bytesSinceEntry, max] = [this.#size, this.#bytesSinceEntry, this.#max];
     try {
       await this.#log.append(parts);
@@ -198,7 +191,7 @@ export class LogSegment {
         this.#note(batch, position);
         position += batch.size;
       }
-      await this.#writeIndexes();
+      await this.#indexes.write();
       if (size === 0) this.#firstTimestamp = batches[0]?.maxTimestamp;
       // Last, so that a reader never sees what may still be cut off.
       this.#size = position;
@@ -206,8 +199,8 @@ export class LogSegment {
       [this.#bytesSinceEntry, this.#max] = [bytesSinceEntry, max];
       try {
         await this.#log.truncate(size);
-        await this.#offsetIndex.truncateEntries(entries);
-        await this.#timeIndex.truncateEntries(timeEntries);
+        await offsets.truncateEntries(entries);
+        await times.truncateEntries(timeEntries);
       } catch {
         this.#broken = cause; // the first failure is the one to tell
       }
@@ -215,27 +208,41 @@ export class LogSegment {
     }
   }
 
-  /** Bytes from the batch with `offset` on, or the next above it: at most `maxBytes`, but at least one whole batch with `minOneBatch`. */
+  /**
+   * Bytes from the batch with `offset` on, or the next above it: at most `maxBytes`, but at least one whole batch with
+   * `minOneBatch`. Undefined when all batches end below.
+   *
+   * @param maxPosition Where bytes that may be read end; none may when it is undefined.
+   */
   async read(
     offset: number,
     maxBytes: number,
-    maxPosition: number,
+    maxPosition: number | undefined,
     minOneBatch: boolean,
+    trace?: Trace,
   ): Promise<SegmentRead | undefined> {
-    const firstBatch = await this.find(offset);
+    const firstBatch = await this.find(offset, trace);
     if (firstBatch === undefined) return undefined;
     const limit = minOneBatch ? Math.max(maxBytes, firstBatch.size) : maxBytes;
-    const size = Math.max(0, Math.min(limit, maxPosition - firstBatch.position));
-    return { records: new FileRecords(this.#log, firstBatch.position, size, this.#context), firstBatch };
+    const size = maxPosition === undefined ? 0 : Math.max(0, Math.min(limit, maxPosition - firstBatch.position));
+    return {
+      records: new FileRecords(this.#log, firstBatch.position, size, this.#context),
+      firstBatch,
+      firstEntryIncomplete: size > 0 && limit < firstBatch.size,
+    };
   }
 
   /** The first batch that ends at `offset` or above; undefined when all end below. */
-  async find(offset: number): Promise<BatchHeader | undefined> {
-    const batches = await this.#scanFrom(offset);
-    for (let batch = await batches.next(); batch !== undefined; batch = await batches.next()) {
-      if (batch.lastOffset >= offset) return batch;
-    }
-    return undefined;
+  async find(offset: number, trace?: Trace): Promise<BatchHeader | undefined> {
+    const batches = await this.#scanFrom(offset, trace);
+    return await this.#first(batches, (batch) => batch.lastOffset >= offset, trace);
+  }
+
+  /**
+   * An offset above which nothing lies before `position`, from its offset index; undefined when no entry is as far.
+   */
+  async upperBoundOffset(position: number): Promise<number | undefined> {
+    return (await this.offsetIndex()).ceilingPosition(position)?.offset;
   }
 
   /** The headers of its batches from `position` on. */
@@ -258,51 +265,75 @@ export class LogSegment {
     timestamp: number,
     startingOffset: number,
     decode: DecodeOptions,
+    trace?: Trace,
   ): Promise<TimestampedOffset | undefined> {
     // Whatever is as new lies behind the last entry that is older or as old.
-    const batches = await this.#scanFrom(Math.max(this.#timeIndex.floor(timestamp).offset, startingOffset));
-    for (let header = await batches.next(); header !== undefined; header = await batches.next()) {
-      if (header.maxTimestamp < timestamp || header.lastOffset < startingOffset) continue;
+    const { offset } = (await this.timeIndex()).floor(timestamp, trace);
+    const batches = await this.#scanFrom(Math.max(offset, startingOffset), trace);
+    const isNew = (batch: BatchHeader) => batch.maxTimestamp >= timestamp && batch.lastOffset >= startingOffset;
+    for (;;) {
+      const header = await this.#first(batches, isNew, trace);
+      if (header === undefined) return undefined;
       for (const record of (await this.batch(header)).records(decode)) {
         if (record.timestamp < timestamp || record.offset < startingOffset) continue;
+        trace?.({ step: "record", offset: record.offset, timestamp: record.timestamp });
         return { offset: record.offset, timestamp: record.timestamp, leaderEpoch: header.partitionLeaderEpoch };
       }
     }
-    return undefined;
   }
 
   /** The first record with the greatest timestamp of all. */
-  async findOffsetOfMaxTimestamp(decode: DecodeOptions): Promise<TimestampedOffset | undefined> {
-    const timestamp = await this.largestTimestamp();
-    const batches = await this.#scanFrom(this.#max.offset);
-    for (let header = await batches.next(); header !== undefined; header = await batches.next()) {
-      if (header.maxTimestamp !== timestamp) continue;
+  async findOffsetOfMaxTimestamp(decode: DecodeOptions, trace?: Trace): Promise<TimestampedOffset | undefined> {
+    const { timestamp, offset } = await this.#largest();
+    const batches = await this.#scanFrom(offset, trace);
+    for (;;) {
+      const header = await this.#first(batches, (batch) => batch.maxTimestamp === timestamp, trace);
+      if (header === undefined) return undefined;
       const record = (await this.batch(header)).records(decode).find((record) => record.timestamp === timestamp);
       if (record === undefined) continue;
+      trace?.({ step: "record", offset: record.offset, timestamp });
       return { offset: record.offset, timestamp, leaderEpoch: header.partitionLeaderEpoch };
     }
-    return undefined;
   }
 
   /**
-   * The offset behind the last whole batch, found from the last index entries on; {@linkcode size} ends there.
+   * Where its batches end, found from the last index entries on; {@linkcode size} ends there.
    *
    * Damage that cannot be a batch is an end as well; {@linkcode trailingBytes} then tells what lies behind it.
    */
-  async findEnd(): Promise<number> {
+  async findEnd(): Promise<SegmentEnd> {
     this.#size = this.#log.size;
+    const { last } = await this.timeIndex();
+    this.#max = last;
     // A time index may end before the offset index does: what lies between must not be missed for the greatest timestamp.
-    const from = Math.min(this.#offsetIndex.lastOffset, this.#timeIndex.last.offset);
-    const batches = await this.#scanFrom(from);
-    let end = this.baseOffset;
+    const batches = await this.#scanFrom(Math.min(last.offset, Number.MAX_SAFE_INTEGER));
+    let nextOffset = this.baseOffset;
+    let misplaced: BatchHeader | undefined;
+    let error: CorruptRecordError | undefined;
+    const epochs: LeaderEpoch[] = [];
+    let epoch = batches.position === 0 ? -1 : Infinity; // where the first one began is not seen from the middle
     try {
-      end = await this.#raiseMaxFrom(batches);
-    } catch (error) {
-      if (!(error instanceof CorruptRecordError)) throw error;
-      end = await this.#endBefore(batches.position);
+      for (let batch = await batches.next(); batch !== undefined; batch = await batches.next()) {
+        if (batch.baseOffset < nextOffset) misplaced ??= batch;
+        nextOffset = Math.max(nextOffset, batch.lastOffset + 1);
+        this.#raiseMax(batch);
+        if (batch.partitionLeaderEpoch > epoch) {
+          epochs.push({ epoch: batch.partitionLeaderEpoch, startOffset: batch.baseOffset });
+        }
+        epoch = epoch === Infinity ? batch.partitionLeaderEpoch : Math.max(epoch, batch.partitionLeaderEpoch);
+      }
+    } catch (thrown) {
+      if (!(thrown instanceof CorruptRecordError)) throw thrown;
+      error = thrown;
     }
     this.#size = batches.position;
-    return end;
+    return { nextOffset, misplaced, error, epochs };
+  }
+
+  /** The first bytes behind the last whole batch, at most `maxBytes`. */
+  async trailing(maxBytes: number): Promise<Uint8Array> {
+    const size = Math.min(maxBytes, this.trailingBytes);
+    return await new FileRecords(this.#log, this.#size, size, this.#context).bytes();
   }
 
   /**
@@ -314,25 +345,14 @@ export class LogSegment {
    */
   async recover(crc32c: Crc32c): Promise<number> {
     const fileSize = this.#log.size;
-    const { end, nextOffset } = await this.#intactEnd(fileSize, crc32c);
-    if (end < fileSize) {
-      const range = {
-        from: end,
-        until: fileSize,
-        minOffset: nextOffset,
-        maxOffset: this.baseOffset + MAX_RELATIVE_OFFSET,
-      };
-      const after = await findIntactBatch(this.#log, range, this.#options.maxBatchBytes, crc32c);
-      if (after !== undefined) {
-        throw this.#refusal(
-          end,
-          nextOffset,
-          `is damaged, but a right batch with offset ${after.offset} follows`,
-          after,
-        );
-      }
-      await this.#log.truncate(end);
-    }
+    const end = await intactEnd({
+      file: this.#log,
+      baseOffset: this.baseOffset,
+      maxOffset: this.baseOffset + MAX_RELATIVE_OFFSET,
+      maxBatchBytes: this.#options.maxBatchBytes,
+      context: this.#context,
+    }, crc32c);
+    if (end < fileSize) await this.#log.truncate(end);
     this.#size = end;
     await this.rebuildIndexes();
     return fileSize - end;
@@ -340,24 +360,25 @@ export class LogSegment {
 
   /** Builds both indexes anew from the batch headers. */
   async rebuildIndexes(): Promise<void> {
-    await this.#offsetIndex.truncateEntries(0);
-    await this.#timeIndex.truncateEntries(0);
-    this.#max = this.#timeIndex.last;
+    const { offsets, times } = this.#indexes.toGrow();
+    await offsets.truncateEntries(0);
+    await times.truncateEntries(0);
+    this.#max = times.last;
     this.#bytesSinceEntry = 0;
     const batches = this.scan();
     for (let batch = await batches.next(); batch !== undefined; batch = await batches.next()) {
       this.#note(batch, batch.position);
     }
-    this.#timeIndex.maybeAdd(this.#max);
+    times.maybeAdd(this.#max);
     this.#bytesSinceEntry = 0; // as after any start of a broker
-    await this.#writeIndexes();
+    await this.#indexes.write();
   }
 
   /** Ends writing: the greatest timestamp gets its entry, and everything is on the disk. */
   async seal(): Promise<void> {
     if (this.#broken === undefined) {
-      this.#timeIndex.maybeAdd(this.#max);
-      await this.#writeIndexes();
+      this.#indexes.toGrow().times.maybeAdd(await this.#largest());
+      await this.#indexes.write();
     }
     await this.flush();
   }
@@ -365,14 +386,12 @@ export class LogSegment {
   /** Resolves once everything is on the disk. */
   async flush(): Promise<void> {
     await this.#log.sync();
-    await this.#offsetIndex.sync();
-    await this.#timeIndex.sync();
+    await this.#indexes.sync();
   }
 
   /** Releases the index files of a segment that takes no more batches; look-ups still work. */
-  async closeIndexes(): Promise<void> {
-    await this.#offsetIndex.close();
-    await this.#timeIndex.close();
+  closeIndexes(): Promise<void> {
+    return this.#indexes.close();
   }
 
   /** Releases the files. */
@@ -385,114 +404,81 @@ export class LogSegment {
   }
 
   /** A scanner at the place that the offset index tells for `offset`, or at the start where it tells nonsense. */
-  async #scanFrom(offset: number): Promise<BatchScanner> {
-    const { offset: key, position } = this.#offsetIndex.floor(offset);
-    if (position <= 0 || position >= this.#size) return this.scan();
+  async #scanFrom(offset: number, trace?: Trace): Promise<BatchScanner> {
+    const { offset: key, position } = (await this.offsetIndex()).floor(offset, trace);
     const batches = this.scan(position);
+    const reason = position === 0 ? undefined : await this.#distrust(batches, key);
+    if (reason !== undefined) trace?.({ step: "index-distrusted", file: this.file, position, reason });
+    batches.position = reason === undefined ? position : 0;
+    trace?.({ step: "scan", file: this.file, position: batches.position });
+    return batches;
+  }
+
+  /** Why a scan for `key` cannot begin where `batches` do; undefined when it can. */
+  async #distrust(batches: BatchScanner, key: number): Promise<string | undefined> {
+    if (batches.position < 0 || batches.position >= this.#size) return "it is behind the last batch";
     try {
       const batch = await batches.next();
+      if (batch === undefined) return "no whole batch begins there";
       // The entry's offset is the batch's first or last one. Of the older formats the first is not known here.
-      if (batch !== undefined && (batch.magic < 2 || batch.baseOffset <= key)) {
-        batches.position = position;
-        return batches;
-      }
+      return batch.magic < 2 || batch.baseOffset <= key ? undefined : `the batch there begins at ${batch.baseOffset}`;
     } catch (error) {
       if (!(error instanceof CorruptRecordError)) throw error;
+      return error.message;
     }
-    return this.scan();
+  }
+
+  /** The next batch that `isWanted`. */
+  async #first(
+    batches: BatchScanner,
+    isWanted: (batch: BatchHeader) => boolean,
+    trace: Trace | undefined,
+  ): Promise<BatchHeader | undefined> {
+    let passed = 0;
+    for (;;) {
+      const batch = await batches.next();
+      const isFound = batch !== undefined && isWanted(batch);
+      if (trace !== undefined) {
+        const { file } = this;
+        if (batch !== undefined && (isFound || passed < MAX_TRACED_BATCHES)) {
+          const { position, size, magic, baseOffset, lastOffset, maxTimestamp } = batch;
+          trace({ step: "batch", file, position, size, magic, baseOffset, lastOffset, maxTimestamp, isFound });
+        }
+        if (batch === undefined || isFound) trace({ step: "scanned", file, passed, isFound });
+      }
+      if (batch === undefined || isFound) return batch;
+      passed++;
+    }
+  }
+
+  /** The greatest timestamp and the batch that first reached it. */
+  async #largest(): Promise<TimestampOffset> {
+    if (this.#max === undefined) {
+      const index = await this.timeIndex();
+      this.#max = index.last;
+      if (index.last.timestamp < 0) {
+        const batches = this.scan();
+        for (let batch = await batches.next(); batch !== undefined; batch = await batches.next()) this.#raiseMax(batch);
+      }
+    }
+    return this.#max;
   }
 
   /** Takes note of a batch that lies at `position`, behind all others. */
   #note(batch: AppendedBatch, position: number): void {
-    this.#raiseMax(batch);
+    const { offsets, times } = this.#indexes.toGrow();
+    const max = this.#raiseMax(batch);
     if (this.#bytesSinceEntry > this.#options.indexIntervalBytes) {
-      this.#offsetIndex.add(batch.lastOffset, position);
-      this.#timeIndex.maybeAdd(this.#max);
+      offsets.add(batch.lastOffset, position);
+      times.maybeAdd(max);
       this.#bytesSinceEntry = 0;
     }
     this.#bytesSinceEntry += batch.size;
   }
 
-  #raiseMax({ lastOffset, maxTimestamp }: AppendedBatch): void {
-    if (maxTimestamp > this.#max.timestamp) this.#max = { timestamp: maxTimestamp, offset: lastOffset };
-  }
-
-  /** Takes the timestamps of all that follows into account, and answers the offset behind it. */
-  async #raiseMaxFrom(batches: BatchScanner): Promise<number> {
-    let end = this.baseOffset;
-    for (let batch = await batches.next(); batch !== undefined; batch = await batches.next()) {
-      end = batch.lastOffset + 1;
-      this.#raiseMax(batch);
-    }
-    return end;
-  }
-
-  /** The offset behind the batch that ends at `position`. */
-  async #endBefore(position: number): Promise<number> {
-    const batches = this.scan(0, position);
-    let end = this.baseOffset;
-    for (let batch = await batches.next(); batch !== undefined; batch = await batches.next()) {
-      end = batch.lastOffset + 1;
-    }
-    return end;
-  }
-
-  /** Where the whole and right batches end, and the offset behind them. */
-  async #intactEnd(fileSize: number, crc32c: Crc32c): Promise<{ end: number; nextOffset: number }> {
-    let end = 0;
-    let nextOffset = this.baseOffset;
-    // Reading each batch by itself takes four times as long at 1 KB.
-    const window = new FileWindow(this.#log, WINDOW_BYTES);
-    while (end < fileSize) {
-      const left = fileSize - end;
-      const header = this.#headerIn(await window.bytes(end, Math.min(left, RECORD_BATCH_OVERHEAD)), end, left);
-      if (header === undefined || header.size > this.#options.maxBatchBytes) break;
-      const bytes = await window.bytes(end, header.size);
-      if (bytes.length < header.size || !isIntact(bytes, crc32c)) break;
-      if (header.baseOffset < nextOffset || !this.takes(header.lastOffset)) {
-        const { baseOffset: offset, position } = header;
-        throw this.#refusal(end, nextOffset, `is followed by a right batch with offset ${offset}`, {
-          offset,
-          position,
-        });
-      }
-      end += header.size;
-      nextOffset = header.lastOffset + 1;
-    }
-    return { end, nextOffset };
-  }
-
-  /** The header that `bytes` begin with; undefined when there is no batch, be it the end or damage. */
-  #headerIn(bytes: Uint8Array, position: number, left: number): BatchHeader | undefined {
-    if (bytes.length < Math.min(left, RECORD_BATCH_OVERHEAD)) return undefined;
-    const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
-    try {
-      return headerAt(view, 0, position, left, this.#context);
-    } catch (error) {
-      if (error instanceof CorruptRecordError) return undefined;
-      throw error;
-    }
-  }
-
-  #refusal(
-    end: number,
-    nextOffset: number,
-    what: string,
-    batch: { readonly offset: number; readonly position: number },
-  ): CorruptRecordError {
-    const { topic, partition } = this.#options.context;
-    return new CorruptRecordError(
-      `${this.file} at byte ${end}, where offset ${nextOffset} is due, ${what} at byte ${batch.position}: ` +
-        `cutting the file would lose it, so the log is not opened to write. Mode "inspect" reads what is before the damage.`,
-      {
-        code: DAMAGED_SEGMENT,
-        file: this.file,
-        position: end,
-        offset: nextOffset,
-        ...(topic === undefined ? {} : { topic }),
-        ...(partition === undefined ? {} : { partition }),
-      },
-    );
+  #raiseMax({ lastOffset, maxTimestamp }: AppendedBatch): TimestampOffset {
+    const max = this.#max ?? { timestamp: -1, offset: this.baseOffset };
+    return this.#max = maxTimestamp > max.timestamp ? { timestamp: maxTimestamp, offset: lastOffset } : max;
   }
 
   #brokenError(): StorageError {
@@ -501,11 +487,4 @@ export class LogSegment {
       { code: "LOG_BROKEN", file: this.file, cause: this.#broken },
     );
   }
-
-  async #writeIndexes(): Promise<void> {
-    await this.#offsetIndex.write();
-    await this.#timeIndex.write();
-  }
 }
-
-const DAMAGED_SEGMENT = "DAMAGED_SEGMENT";

@@ -9,10 +9,17 @@
  */
 
 import { StorageError } from "../core/kafka_error.ts";
-import { IndexFile, type IndexOptions } from "./index_file.ts";
+import { damage } from "./anomaly.ts";
+import { IndexFile, type IndexForm, type IndexOptions, type LoadedIndex, loadIndex } from "./index_file.ts";
+import type { Trace } from "./read_step.ts";
 import type { Storage } from "./storage.ts";
 
 const ENTRY_SIZE = 8;
+const FORM: IndexForm = {
+  entrySize: ENTRY_SIZE,
+  // A genuine entry never points at position 0: the first append to a segment is not indexed.
+  isUnused: (view, at) => view.getInt32(at + 4) === 0,
+};
 
 /** One entry, with its offset made absolute. */
 export interface OffsetPosition {
@@ -23,59 +30,67 @@ export interface OffsetPosition {
 }
 
 /** The `.index` of the segment at `baseOffset`. */
-export class OffsetIndex {
-  /** Base offset of the segment. */
-  readonly baseOffset: number;
-  readonly #file: IndexFile;
-
-  private constructor(baseOffset: number, file: IndexFile) {
-    this.baseOffset = baseOffset;
-    this.#file = file;
+export class OffsetIndex extends IndexFile {
+  private constructor(baseOffset: number, loaded: LoadedIndex) {
+    super(baseOffset, ENTRY_SIZE, loaded);
+    if (loaded.options.report !== undefined) this.isSound = this.#check(loaded.options);
   }
 
   /** Reads the index file `name`. */
   static async open(storage: Storage, name: string, baseOffset: number, options: IndexOptions): Promise<OffsetIndex> {
-    // A genuine entry never points at position 0: the first append to a segment is not indexed.
-    const isUnused = (view: DataView, at: number) => view.getInt32(at + 4) === 0;
-    return new OffsetIndex(baseOffset, await IndexFile.load(storage, name, ENTRY_SIZE, options, isUnused));
-  }
-
-  /** Number of entries. */
-  get entries(): number {
-    return this.#file.entries;
+    return new OffsetIndex(baseOffset, await loadIndex(storage, name, FORM, options));
   }
 
   /** Whether no entry fits any more, so that the segment must be rolled. */
   get isFull(): boolean {
-    return this.#file.entries >= this.#file.maxEntries;
+    return this.entries >= this.maxEntries;
   }
 
   /** Offset of the last entry; the base offset when there is none. */
   get lastOffset(): number {
-    return this.entries === 0 ? this.baseOffset : this.entry(this.entries - 1).offset;
+    return this.entries === 0 ? this.baseOffset : this.offsetAt(this.entries - 1);
   }
 
-  /** The `n`th entry, from 0. */
+  /**
+   * The `n`th entry, from 0; it begins at byte 8 · n.
+   *
+   * @throws StorageError with code `"UNSAFE_INTEGER"` for an offset beyond 2^53−1.
+   */
   entry(n: number): OffsetPosition {
-    const { view } = this.#file;
-    return {
-      offset: this.baseOffset + view.getInt32(n * ENTRY_SIZE),
-      position: view.getInt32(n * ENTRY_SIZE + 4),
-    };
+    return { offset: this.safeOffset(n), position: this.view.getInt32(n * ENTRY_SIZE + 4) };
   }
 
   /** The greatest entry whose offset is at most `offset`, or the start of the segment. */
-  floor(offset: number): OffsetPosition {
-    const relative = offset - this.baseOffset;
-    const { view } = this.#file;
+  floor(offset: number, trace?: Trace): OffsetPosition {
+    const n = this.floorEntry(
+      offset,
+      trace &&
+        ((entry, isAtMost) => trace({ step: "index-probe", file: this.name, entry, ...this.#at(entry), isAtMost })),
+    );
+    const found = n < 0 ? { offset: this.baseOffset, position: 0 } : this.entry(n);
+    trace?.({
+      step: "index-floor",
+      file: this.name,
+      wanted: offset,
+      entries: this.entries,
+      entry: n,
+      ...found,
+      next: n + 1 < this.entries ? this.#at(n + 1) : undefined,
+    });
+    return found;
+  }
+
+  /** The first entry at `position` or behind it: above its offset nothing lies before there. Undefined when there is none. */
+  ceilingPosition(position: number): OffsetPosition | undefined {
+    if (!this.isSound) return undefined;
     let low = 0;
-    let high = this.#file.entries;
+    let high = this.entries;
     while (low < high) {
       const middle = (low + high) >>> 1;
-      if (view.getInt32(middle * ENTRY_SIZE) <= relative) low = middle + 1;
+      if (this.view.getInt32(middle * ENTRY_SIZE + 4) < position) low = middle + 1;
       else high = middle;
     }
-    return low === 0 ? { offset: this.baseOffset, position: 0 } : this.entry(low - 1);
+    return low < this.entries ? this.#at(low) : undefined;
   }
 
   /**
@@ -84,42 +99,64 @@ export class OffsetIndex {
    * @throws StorageError with code `"INVALID_INDEX_OFFSET"` when the offset is not above the last one.
    */
   add(offset: number, position: number): void {
-    const { entries, name } = this.#file;
+    const { entries, name } = this;
     if (entries > 0 && offset <= this.lastOffset) {
       throw new StorageError(
         `${name}: entry ${entries} for offset ${offset} would not be above the last one, ${this.lastOffset}`,
         { code: "INVALID_INDEX_OFFSET", file: name, offset },
       );
     }
-    const at = this.#file.add();
-    this.#file.view.setInt32(at, offset - this.baseOffset);
-    this.#file.view.setInt32(at + 4, position);
+    const at = this.addEntry();
+    this.view.setInt32(at, offset - this.baseOffset);
+    this.view.setInt32(at + 4, position);
   }
 
-  /** Drops every entry with an offset of at least `offset`. */
-  truncateTo(offset: number): Promise<void> {
-    let keep = this.#file.entries;
-    while (keep > 0 && this.entry(keep - 1).offset >= offset) keep--;
-    return this.#file.truncate(keep);
+  /** The offset in entry `n`: what the entries are sorted by. */
+  protected override keyAt(n: number): number {
+    return this.offsetAt(n);
   }
 
-  /** Drops all but the first `entries`. */
-  truncateEntries(entries: number): Promise<void> {
-    return this.#file.truncate(entries);
+  /** The offset in entry `n`; rounded beyond 2^53. */
+  protected override offsetAt(n: number): number {
+    return this.baseOffset + this.view.getInt32(n * ENTRY_SIZE);
   }
 
-  /** Appends the added entries to the file. */
-  write(): Promise<void> {
-    return this.#file.write();
+  /** Entry `n`, whose offset is rounded beyond 2^53. */
+  #at(n: number): OffsetPosition {
+    return { offset: this.offsetAt(n), position: this.view.getInt32(n * ENTRY_SIZE + 4) };
   }
 
-  /** Resolves once the entries that were written are on the disk. */
-  sync(): Promise<void> {
-    return this.#file.sync();
-  }
-
-  /** Releases the file; look-ups still work. */
-  close(): Promise<void> {
-    return this.#file.close();
+  /** Whether offsets and positions ascend from the base offset on; reports the first place where they do not. */
+  #check({ report, logSize = Infinity }: IndexOptions): boolean {
+    let [lastRelative, lastPosition] = [-1, 0];
+    for (let n = 0; n < this.entries; n++) {
+      const relative = this.view.getInt32(n * ENTRY_SIZE);
+      const { offset, position } = this.#at(n);
+      const place = { position: n * ENTRY_SIZE, offset };
+      if (relative <= lastRelative || position <= lastPosition) {
+        report?.(damage(
+          "index-entry",
+          this.name,
+          `entry ${n} (offset ${offset}, position ${position}) is not above the one before it ` +
+            `(${
+              this.baseOffset + lastRelative
+            }, ${lastPosition}), so the index is not used and the segment is scanned ` +
+            `instead. A broker trusts it unless it recovers the segment`,
+          place,
+        ));
+        return false;
+      }
+      if (position >= logSize) {
+        report?.(damage(
+          "index-entry",
+          this.name,
+          `entry ${n} (offset ${offset}) points at byte ${position}, and the segment has ${logSize}`,
+          place,
+        ));
+        return true;
+      }
+      [lastRelative, lastPosition] = [relative, position];
+    }
+    return true;
   }
 }

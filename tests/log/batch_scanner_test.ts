@@ -4,6 +4,7 @@ import { describe, test } from "node:test";
 import { fileURLToPath } from "node:url";
 import { gunzipSync } from "node:zlib";
 import { nodeStorage } from "../../adapters/storage_node.ts";
+import { COMPRESSION_TYPES, type CompressionType } from "../../src/compression/codec.ts";
 import { crc32c } from "../../src/hash/crc32c.ts";
 import { type BatchHeader, BatchScanner } from "../../src/log/batch_scanner.ts";
 import { FileRecords } from "../../src/log/file_records.ts";
@@ -20,7 +21,14 @@ interface ExpectedBatch {
   readonly baseOffset: number;
   readonly lastOffset: number;
   readonly maxTimestamp: number;
+  readonly codec: CompressionType;
   readonly partitionLeaderEpoch?: number;
+  readonly producerId?: number;
+  readonly producerEpoch?: number;
+  readonly baseSequence?: number;
+  readonly lastSequence?: number;
+  readonly transactional?: boolean;
+  readonly control?: boolean;
   readonly valid: boolean;
 }
 
@@ -67,15 +75,22 @@ describe("batch scanner", () => {
         const theirs = batches.filter((batch) => batch.file === name);
         assert.deepEqual(
           ours,
-          theirs.map(({ position, size, magic, baseOffset, lastOffset, maxTimestamp, partitionLeaderEpoch }) => ({
-            position,
-            size,
-            magic,
+          theirs.map((batch) => ({
+            position: batch.position,
+            size: batch.size,
+            magic: batch.magic,
             // What comes before the last offset of the older formats is told by decoding only.
-            baseOffset: magic === 2 ? baseOffset : lastOffset,
-            lastOffset,
-            maxTimestamp,
-            partitionLeaderEpoch: partitionLeaderEpoch ?? -1,
+            baseOffset: batch.magic === 2 ? batch.baseOffset : batch.lastOffset,
+            lastOffset: batch.lastOffset,
+            maxTimestamp: batch.maxTimestamp,
+            partitionLeaderEpoch: batch.partitionLeaderEpoch ?? -1,
+            codec: COMPRESSION_TYPES.indexOf(batch.codec),
+            producerId: batch.producerId ?? -1,
+            producerEpoch: batch.producerEpoch ?? -1,
+            baseSequence: batch.baseSequence ?? -1,
+            lastSequence: batch.lastSequence ?? -1,
+            isTransactional: batch.transactional ?? false,
+            isControl: batch.control ?? false,
           })),
         );
         for (const [i, header] of ours.entries()) {

@@ -3,7 +3,11 @@ import { describe, test } from "node:test";
 import { MemoryStorage } from "../../src/log/memory_storage.ts";
 import { OffsetIndex } from "../../src/log/offset_index.ts";
 import { TimeIndex } from "../../src/log/time_index.ts";
+import type { Anomaly } from "../../src/log/anomaly.ts";
+import { concatenated } from "../helpers/raw_batch.ts";
+import { seeded } from "../helpers/seeded.ts";
 import { fileBytes, replaceFile } from "./batch_of.ts";
+import { timeEntries } from "./raw_log.ts";
 
 const OPTIONS = { writable: true, maxBytes: 1024 * 1024, plausibleEntries: 1_000_000 };
 const BASE = 5_000_000_000;
@@ -48,7 +52,39 @@ describe("offset index", () => {
     await index.close();
   });
 
-  test("an offset that is not above the last one is refused", async () => {
+  test("scenario 14, case 073: look-ups are the floor of a sorted list, for any number of entries", async () => {
+    const random = seeded(14);
+    for (const count of [0, 1, 2, 3, 4, 5, 100, 1500]) {
+      const index = await offsetIndex(new MemoryStorage());
+      const entries: { offset: number; position: number }[] = [];
+      let [offset, position] = [BASE, 0];
+      for (let n = 0; n < count; n++) {
+        offset += 1 + Math.floor(random() * 50);
+        position += 1 + Math.floor(random() * 5000);
+        entries.push({ offset, position });
+        index.add(offset, position);
+      }
+      const targets = [
+        BASE - 1,
+        BASE,
+        ...entries.flatMap(({ offset }) => [offset - 1, offset, offset + 1]),
+        offset + 1000,
+      ];
+      for (const target of targets) {
+        const floor = entries.findLast((entry) => entry.offset <= target) ?? { offset: BASE, position: 0 };
+        assert.deepEqual(index.floor(target), floor, `${count} entries, ${target}`);
+        const probed: number[] = [];
+        index.floor(target, (step) => step.step === "index-probe" && probed.push(step.entry));
+        assert.ok(probed.length <= Math.ceil(Math.log2(count + 1)), `${probed.length} probes of ${count}`);
+      }
+      for (const n of [-1, count, count + 1]) {
+        assert.throws(() => index.entry(n), { name: "StorageError", code: "NO_SUCH_ENTRY" });
+      }
+      await index.close();
+    }
+  });
+
+  test("scenario 14: an offset that is not above the last one is refused", async () => {
     const index = await offsetIndex(new MemoryStorage());
     index.add(BASE + 10, 100);
     for (const offset of [BASE + 10, BASE + 9]) {
@@ -75,7 +111,7 @@ describe("offset index", () => {
     await index.close();
   });
 
-  test("it is full when no entry fits any more", async () => {
+  test("scenario 14: it is full when no entry fits any more", async () => {
     const index = await offsetIndex(new MemoryStorage(), { maxBytes: 20 });
     index.add(BASE + 1, 100);
     assert.equal(index.isFull, false);
@@ -140,7 +176,7 @@ describe("time index", () => {
     await again.close();
   });
 
-  test("a timestamp that is no news adds nothing", async () => {
+  test("scenario 17: a timestamp that is no news adds nothing, and a smaller offset is refused", async () => {
     const index = await timeIndex(new MemoryStorage());
     index.maybeAdd({ timestamp: -1, offset: BASE });
     assert.deepEqual([index.entries, index.last], [0, { timestamp: -1, offset: BASE }]);
@@ -152,7 +188,7 @@ describe("time index", () => {
     await index.close();
   });
 
-  test("the floor is the greatest timestamp at or below, or −1 at the start", async () => {
+  test("scenario 17: the floor is the greatest timestamp at or below, or −1 at the start", async () => {
     const index = await timeIndex(new MemoryStorage());
     for (let n = 1; n <= 50; n++) index.maybeAdd({ timestamp: 5_000_000_000 * n, offset: BASE + n });
     assert.deepEqual(index.floor(4_999_999_999), { timestamp: -1, offset: BASE });
@@ -164,7 +200,7 @@ describe("time index", () => {
     await index.close();
   });
 
-  test("it is full one slot early, for the entry that is forced at the end", async () => {
+  test("scenario 17: it is full one slot early, for the entry that is forced at the end", async () => {
     const index = await timeIndex(new MemoryStorage(), { maxBytes: 36 });
     index.maybeAdd({ timestamp: 1, offset: BASE + 1 });
     assert.equal(index.isFull, false);
@@ -191,6 +227,26 @@ describe("time index", () => {
       const storage = new MemoryStorage();
       await replaceFile(storage, "t", new Uint8Array(view.buffer));
       assert.equal((await timeIndex(storage, { writable: false })).entries, entries, `${timestamps}`);
+    }
+  });
+
+  test("scenario 17: a wrong offset, a wrong timestamp and a wrong length are told", async () => {
+    const cases: [what: string, bytes: Uint8Array, kinds: string[], isUsed: boolean][] = [
+      ["right", timeEntries([[100, 1], [200, 2]]), [], true],
+      ["a last offset below the base", timeEntries([[100, 1], [200, -1]]), ["index-entry"], false],
+      ["a last timestamp below the first", timeEntries([[200, 1], [100, 2]]), ["index-entry"], false],
+      ["a timestamp twice", timeEntries([[100, 1], [100, 2]]), ["index-entry"], false],
+      ["25 bytes", concatenated(timeEntries([[100, 1], [200, 2]]), [0]), ["index-size"], true],
+    ];
+    for (const [what, bytes, kinds, isUsed] of cases) {
+      const storage = new MemoryStorage();
+      await replaceFile(storage, "t", bytes);
+      const told: string[] = [];
+      const options = { ...OPTIONS, writable: false, report: ({ kind }: Anomaly) => told.push(kind) };
+      const index = await TimeIndex.open(storage, "t", BASE, options);
+      assert.deepEqual(told, kinds, what);
+      assert.deepEqual(index.floor(150).timestamp, isUsed ? 100 : -1, what);
+      assert.equal(index.entries, 2, "what is there can be looked at");
     }
   });
 });

@@ -212,7 +212,8 @@ describe("recovery: indexes", () => {
     }
     const inspected = await inspect(storage);
     const [segment] = inspected.segments;
-    assert.deepEqual([segment!.offsetIndex.entries, segment!.timeIndex.entries], [2, 3]);
+    const [offsetIndex, timeIndex] = [await segment!.offsetIndex(), await segment!.timeIndex()];
+    assert.deepEqual([offsetIndex.entries, timeIndex.entries], [2, 3]);
     assert.deepEqual([inspected.logEndOffset, (await inspected.offsetForTimestamp(5500))!.offset], [6, 5]);
     await inspected.close();
     for (const cleanShutdown of [true, false]) {
