@@ -47,8 +47,33 @@ export type { Metrics, MetricTags } from "./src/core/metrics.ts";
 export type { Random } from "./src/core/random.ts";
 export type { Resolved } from "./src/core/option_table.ts";
 export type { Crc32c } from "./src/hash/crc32c.ts";
-export { type CloseOptions, Producer } from "./src/producer/producer.ts";
+export {
+  fromProperties,
+  propertiesWithoutEffect,
+  type PropertyNote,
+  type PropertySettings,
+} from "./src/producer/from_properties.ts";
+export type { Interceptor } from "./src/producer/interceptor.ts";
+export type { ClusterView, Partitioner, PartitionFunction, PartitionRequest } from "./src/producer/partitioner.ts";
+export { type CloseOptions, Producer, type SendOptions } from "./src/producer/producer.ts";
+export type { Metric } from "./src/producer/producer_metrics.ts";
 export type { Acks, ProducerOptions } from "./src/producer/producer_options.ts";
 export { type Payload, type ProducerRecord, RecordMetadata } from "./src/producer/record_metadata.ts";
+export { roundRobin } from "./src/producer/round_robin.ts";
+export { SendAllError } from "./src/producer/send_group.ts";
+export type { Serializer, SerializerContext } from "./src/producer/serializer.ts";
+export {
+  bytesSerializer,
+  doubleSerializer,
+  floatSerializer,
+  intSerializer,
+  javaSerializers,
+  jsonSerializer,
+  longSerializer,
+  shortSerializer,
+  stringSerializer,
+} from "./src/producer/serializers.ts";
+export type { TopicRecord } from "./src/producer/topic_sink.ts";
+export { uniformSticky } from "./src/producer/uniform_sticky.ts";
 export type { Header, Record, RecordOrigin, TimestampType } from "./src/records/record.ts";
 export type { Connect, ConnectOptions, TlsOptions, Transport } from "./src/transport/transport.ts";

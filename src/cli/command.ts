@@ -8,7 +8,8 @@ import type { Codecs } from "../compression/codec.ts";
 import type { ClientOptions } from "../client/client_options.ts";
 import type { Clock } from "../core/clock.ts";
 import type { Kafka } from "../kafka.ts";
-import type { Storage } from "../log/storage.ts";
+import type { Inflate } from "../log/sources/inflate.ts";
+import type { Storage, StorageTree } from "../log/storage.ts";
 import type { Connect } from "../transport/transport.ts";
 
 /** A broker that a command started. */
@@ -31,10 +32,34 @@ export interface StartBrokerOptions {
   readonly topics: Readonly<Record<string, number>>;
 }
 
+/** What lies at a path. */
+export interface OpenedPath {
+  /** What it is. */
+  readonly kind: "folder" | "file";
+  /** Last part of the path. */
+  readonly name: string;
+  /** The folder, or the one that the file is in; for reading alone. */
+  readonly folder: StorageTree;
+  /** The folder above a folder, such as the log directory around a partition; undefined at the top. */
+  readonly above?: Storage | undefined;
+}
+
+/** A folder for files that nobody needs later. */
+export interface TemporaryFolder {
+  /** Where it is. */
+  readonly path: string;
+  /** The files in it. */
+  readonly storage: StorageTree;
+  /** Removes it with all that is in it. */
+  remove(): Promise<void>;
+}
+
 /** The outside world of a command. */
 export interface CommandIo {
   /** Writes data; resolves when there is room for more. Nothing but data goes there. */
   out(text: string): Promise<void>;
+  /** Writes data; resolves when the bytes are no longer needed, so that their memory may be used again. */
+  outBytes(bytes: Uint8Array): Promise<void>;
   /** Writes a message or progress. */
   err(text: string): void;
   /** Whether a person looks at the data. */
@@ -59,8 +84,20 @@ export interface CommandIo {
   startBroker(options: StartBrokerOptions): Promise<StartedBroker>;
   /** Opens a folder for reading alone. */
   openFolder(path: string): Promise<Storage>;
+  /**
+   * Opens a folder or a file's folder for reading alone.
+   *
+   * @throws StorageError with code `"ENOENT"` that tells what is there instead.
+   */
+  openPath(path: string): Promise<OpenedPath>;
+  /** A folder to write to; it is made by the first file or folder that is made in it. */
+  writeFolder(path: string): StorageTree;
   /** Makes a folder that is removed by `remove`. */
-  temporaryFolder(): Promise<{ readonly path: string; remove(): Promise<void> }>;
+  temporaryFolder(): Promise<TemporaryFolder>;
+  /** Inflates archives. */
+  readonly inflate: Inflate;
+  /** Asks a web server. */
+  readonly fetch: (url: string, init: RequestInit) => Promise<Response>;
   /** Reads a text file. */
   readText(path: string): Promise<string>;
   /** The lines of the demo's data set. */

@@ -48,9 +48,37 @@ export const commandTable: ReadonlyMap<string, CommandEntry> = new Map<string, C
     summary: "delete topics and all that is in them",
     load: async () => (await import("./topic_command.ts")).topicDeleteCommand,
   }],
+  ["log ls", {
+    summary: "list the segments of log directories, partition folders, archives and URLs",
+    load: async () => (await import("./log_ls_command.ts")).logLsCommand,
+  }],
   ["log read", {
     summary: "print the records of a partition directory",
     load: async () => (await import("./log_read_command.ts")).logReadCommand,
+  }],
+  ["log dump", {
+    summary: "take segments, indexes, snapshots and checkpoints apart",
+    load: async () => (await import("./log_dump_command.ts")).logDumpCommand,
+  }],
+  ["log find", {
+    summary: "tell where in the files a record lies, and how it is found",
+    load: async () => (await import("./log_find_command.ts")).logFindCommand,
+  }],
+  ["log copy", {
+    summary: "take partitions, or a range of them, out of backups, archives and URLs",
+    load: async () => (await import("./log_copy_command.ts")).logCopyCommand,
+  }],
+  ["log stats", {
+    summary: "count what is in partitions: sizes, codecs, times, producers, keys",
+    load: async () => (await import("./log_stats_command.ts")).logStatsCommand,
+  }],
+  ["log verify", {
+    summary: "check partition directories, and say what recovery would lose",
+    load: async () => (await import("./log_verify_command.ts")).logVerifyCommand,
+  }],
+  ["log salvage", {
+    summary: "rescue every intact batch of damaged partitions into a new directory",
+    load: async () => (await import("./log_salvage_command.ts")).logSalvageCommand,
   }],
   ["doctor", {
     summary: "connect step by step and say where it fails",

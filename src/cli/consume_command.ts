@@ -7,7 +7,7 @@
 import { clusterOptions, clusterSettings } from "./cluster_options.ts";
 import { type Command, type CommandInput, type CommandIo, UsageError } from "./command.ts";
 import { endPosition, startPosition } from "./position.ts";
-import { printRecords, recordOutput, recordOutputOptions } from "./record_output.ts";
+import { recordOutputOptions, RecordPrinter } from "./record_output.ts";
 
 /** The command. */
 export const consumeCommand: Command = {
@@ -26,7 +26,7 @@ export const consumeCommand: Command = {
 
 async function run(io: CommandIo, input: CommandInput): Promise<number> {
   const topic = input.words[0]!;
-  const output = recordOutput(input);
+  const printer = await RecordPrinter.of(io, input);
   const now = io.clock.wallTime();
   const from = startPosition(input.text("from") ?? "end", now);
   const until = input.text("until");
@@ -45,7 +45,7 @@ async function run(io: CommandIo, input: CommandInput): Promise<number> {
     signal: io.signal,
   });
   try {
-    await printRecords(io, consumer, output);
+    await printer.printAll(consumer);
   } finally {
     await consumer.close();
   }

@@ -8,6 +8,7 @@
 import { crc32c } from "../hash/crc32c.ts";
 import type { Kafka } from "../kafka.ts";
 import { Log } from "../log/log.ts";
+import type { ProducerOptions } from "../producer/producer_options.ts";
 import type { Record as KafkaRecord } from "../records/record.ts";
 import { clusterOptions, clusterSettings } from "./cluster_options.ts";
 import type { Command, CommandInput, CommandIo } from "./command.ts";
@@ -100,7 +101,7 @@ async function send(
   kafka: Kafka,
   topic: string,
   lines: readonly string[],
-  options: Parameters<Kafka["producer"]>[0],
+  options: ProducerOptions,
 ): Promise<{ tallies: Tally[]; rate: number }> {
   const producer = kafka.producer(options);
   const progress = new Progress(io, "records sent", lines.length);

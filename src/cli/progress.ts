@@ -15,31 +15,39 @@ export class Progress {
   readonly #what: string;
   readonly #total: number;
   readonly #start: number;
+  readonly #isShown: boolean;
   #drawn = -Infinity;
   #done = 0;
+  #steps = 0;
 
-  /** Counts up to `total` of `what`. */
-  constructor(io: CommandIo, what: string, total: number) {
+  /** Counts up to `total` of `what`; on a terminal it is shown, unless `isShown` says otherwise. */
+  constructor(io: CommandIo, what: string, total: number, isShown: boolean = io.errIsTerminal) {
     this.#io = io;
+    this.#isShown = isShown;
     this.#what = what;
     this.#total = total;
     this.#start = io.clock.now();
   }
 
-  /** One more is done. */
-  step(): void {
-    this.#done++;
-    if (!this.#io.errIsTerminal || this.#done % 64 !== 0) return;
+  /** One more is done, or `count` more. */
+  step(count = 1): void {
+    this.#done += count;
+    if (!this.#isShown || (count === 1 && ++this.#steps % 64 !== 0)) return;
     const now = this.#io.clock.now();
     if (now - this.#drawn < REDRAW_MS) return;
     this.#drawn = now;
     this.#draw(now);
   }
 
+  /** Says something in a line of its own. */
+  tell(text: string): void {
+    this.#io.err(this.#drawn > -Infinity ? `\r\x1b[2K${text}` : text);
+  }
+
   /** Ends it; answers how many a second it was. */
   end(): number {
     const now = this.#io.clock.now();
-    if (this.#io.errIsTerminal) {
+    if (this.#isShown) {
       this.#draw(now);
       this.#io.err("\r\x1b[2K");
     }
@@ -51,6 +59,7 @@ export class Progress {
     const filled = Math.round(share * BAR_WIDTH);
     const rate = Math.round((this.#done * 1000) / Math.max(1, now - this.#start));
     const bar = "█".repeat(filled) + "░".repeat(BAR_WIDTH - filled);
-    this.#io.err(`\r\x1b[2K  ${bar} ${this.#done} of ${this.#total} ${this.#what}, ${rate}/s`);
+    const [done, total] = [this.#done, this.#total].map(Math.round);
+    this.#io.err(`\r\x1b[2K  ${bar} ${done} of ${total} ${this.#what}, ${rate}/s`);
   }
 }

@@ -153,6 +153,28 @@ export const CHAOS_FAULTS: readonly ChaosFault[] = [
     },
   },
   {
+    number: 11,
+    name: "the topic is deleted, and made again after a while",
+    allArrive: true,
+    // What was stored before is gone with the topic.
+    mayLose: true,
+    async between({ broker, clock, random, topic }, group) {
+      if (group % 8 !== 3) return;
+      await clock.runUntil(broker.deleteTopic(topic));
+      await clock.advance(randomInt(random, 3000));
+      await clock.runUntil(broker.createTopic(topic, 3));
+    },
+  },
+  {
+    number: 13,
+    name: "the broker is killed and started again over its files",
+    allArrive: true,
+    before: (stage) => often(stage, 0.05, { when: "after", disconnect: true }),
+    async between(stage, group) {
+      if (group % 6 === 2) await stage.restart(randomInt(stage.random, 3000));
+    },
+  },
+  {
     number: 15,
     name: "no connection lives longer than 500 to 1500 ms",
     allArrive: true,

@@ -34,6 +34,8 @@ export interface ChaosStage {
   readonly topic: string;
   /** Hosts and ports of the nodes. */
   readonly addresses: readonly (readonly [host: string, port: number])[];
+  /** Kills the broker, waits, and starts one over the same files at the same ports. */
+  restart(downMs: number): Promise<void>;
 }
 
 /** One kind of fault. */
@@ -97,16 +99,19 @@ export async function chaosRun(fault: ChaosFault, mode: ChaosMode, seed: number)
   const network = new MemoryNetwork({ clock });
   const storage = new MemoryStorage();
   const codecs = nativeCodecs();
-  const broker = await EmbeddedBroker.start({
-    listen: network.listen,
-    storage,
-    nodes: 3,
-    topics: { [TOPIC]: PARTITIONS },
-    autoCreateTopics: false,
-    codecs,
-    clock,
-    random,
-  });
+  const startBroker = (port: number) =>
+    EmbeddedBroker.start({
+      listen: network.listen,
+      storage,
+      port,
+      nodes: 3,
+      topics: { [TOPIC]: PARTITIONS },
+      autoCreateTopics: false,
+      codecs,
+      clock,
+      random,
+    });
+  let broker = await startBroker(0);
   const addresses = broker.bootstrapServers.split(",").map((address) => {
     const [host, port] = address.split(":");
     return [host!, Number(port)] as const;
@@ -132,7 +137,24 @@ export async function chaosRun(fault: ChaosFault, mode: ChaosMode, seed: number)
     ...MODES[mode],
     ...fault.producer,
   });
-  const stage: ChaosStage = { broker, network, clock, random, seed, mode, producer, topic: TOPIC, addresses };
+  const stage: ChaosStage = {
+    get broker() {
+      return broker;
+    },
+    network,
+    clock,
+    random,
+    seed,
+    mode,
+    producer,
+    topic: TOPIC,
+    addresses,
+    restart: async (downMs) => {
+      await clock.runUntil(broker.kill());
+      await clock.advance(downMs);
+      broker = await clock.runUntil(startBroker(addresses[0]![1]));
+    },
+  };
   await fault.before?.(stage);
   const sends: Promise<Fate>[] = [];
   const total = fault.records ?? 600;

@@ -55,7 +55,7 @@ describe("anykafka: help and usage", () => {
     [["consume", "t", "--from"], /--from needs a value/],
     [["consume", "t", "--from", "yesterday"], /--from yesterday: expected start/],
     [["consume", "t", "--limit", "x"], /--limit x: expected a number/],
-    [["consume", "t", "-o", "xml"], /-o xml: expected text or json/],
+    [["consume", "t", "-o", "xml"], /-o xml: expected text, json, raw or hex/],
     [["consume", "t", "--set", "linger.sm=5"], /unknown option linger\.sm; did you mean linger\.ms\?/],
     [["produce", "t", "--set", "linger.ms=soon"], /linger\.ms.* must be an integer/],
     [["produce", "t", "--input", "csv"], /--input csv: expected lines or json/],
@@ -132,7 +132,7 @@ describe("anykafka: records in and out", () => {
     assert.equal((await world.run(["log", "read", "/data/t-0", "--from", "1", "--limit", "1"])).out, "y\n");
     const missing = await world.run(["log", "read", "/nowhere/t-0"]);
     assert.equal(missing.code, 1);
-    assert.match(missing.err, /\/nowhere\/t-0: there is no such folder \[ENOENT\]/);
+    assert.match(missing.err, /\/nowhere\/t-0: there is no such file or folder \[ENOENT\]/);
   });
 
   test("a topic that is not there fails with exit code 1 and its name; looking does not make it", async () => {

@@ -2,8 +2,8 @@
 /**
  * `npm run bench -- produce --bootstrap HOST:PORT [--peer NAME]… [--workload NAME]… [--rounds 3] [--set lingerMs=5]…
  * [--runtime node|deno|bun]`: ours and the peers under the same loads, one after the other in each round, each in a process of
- * its own. Peers: kafkajs, platformatic, kafka-ts, confluent (npm packages, installed under `.cache/peers` when asked for)
- * and java (Kafka's ProducerPerformance). Makes the topics it needs.
+ * its own. Peers: kafkajs, platformatic, kafka-ts, rdkafka (npm packages, installed under `.cache/peers` when asked for; the
+ * last over the system's librdkafka-dev) and java (Kafka's ProducerPerformance). Makes the topics it needs.
  *
  * @module
  */
@@ -13,6 +13,7 @@ import { existsSync, mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import process from "node:process";
 import { parseArgs } from "node:util";
+import { build } from "esbuild";
 import { Kafka } from "../../mod.ts";
 import { root } from "../runner.ts";
 import { measureJava } from "./java_producer.ts";
@@ -27,7 +28,7 @@ const RUNTIMES: Readonly<Record<string, readonly string[]>> = {
   bun: ["bun"],
 };
 /** Share of the records that a client gets which is tens to hundreds of times slower. */
-const SHARES: Readonly<Record<string, number>> = { kafkajs: 0.03, platformatic: 0.03, "kafka-ts": 0.3, confluent: 0.5 };
+const SHARES: Readonly<Record<string, number>> = { kafkajs: 0.03, platformatic: 0.03, "kafka-ts": 0.3, rdkafka: 0.5 };
 const PEERS = join(root, ".cache", "peers");
 
 /** Runs it. */
@@ -100,8 +101,12 @@ function median(values: readonly number[]): number {
 async function measure(runtime: string, args: readonly string[]): Promise<ProduceFigures | undefined> {
   const [program, ...flags] = RUNTIMES[runtime] ?? [];
   if (program === undefined) throw new Error(`no runtime ${runtime}: ${Object.keys(RUNTIMES).join(", ")}`);
-  const path = `${join(root, "node_modules", ".bin")}:${process.env["PATH"]}`;
-  const child = spawn(program, [...flags, join(root, "tools", "bench", "produce_client.ts"), ...args], {
+  const tools = join(root, "node_modules", ".bin");
+  // A peer with native code was built for the Node that npm runs on, which may be too old for TypeScript.
+  const isNative = args[0] === "rdkafka";
+  const path = isNative ? process.env["PATH"]!.replaceAll(`${tools}:`, "") : `${tools}:${process.env["PATH"]}`;
+  const script = join(root, "tools", "bench", "produce_client.ts");
+  const child = spawn(program, [...flags, isNative ? await bundled(script) : script, ...args], {
     stdio: ["ignore", "pipe", "pipe"],
     env: { ...process.env, PATH: path },
   });
@@ -112,6 +117,13 @@ async function measure(runtime: string, args: readonly string[]): Promise<Produc
   if (code === 0) return JSON.parse(out.trim().split("\n").at(-1)!);
   console.log(`  ${args[0]}: ${err.split("\n").find((line) => line.includes("Error")) ?? `ended with code ${code}`}`);
   return undefined;
+}
+
+/** The script as one file of plain JavaScript. */
+async function bundled(script: string): Promise<string> {
+  const outfile = join(PEERS, "produce_client.mjs");
+  await build({ entryPoints: [script], bundle: true, platform: "node", format: "esm", outfile, logLevel: "error" });
+  return outfile;
 }
 
 async function topicFor(bootstrap: string, { partitions }: Workload): Promise<string> {
@@ -142,6 +154,7 @@ function installPeers(peers: readonly string[]): void {
   const { status } = spawnSync("npm", ["install", "--no-audit", "--no-fund", ...missing], {
     cwd: PEERS,
     stdio: ["ignore", 2, 2],
+    env: { ...process.env, BUILD_LIBRDKAFKA: "0" },
   });
   if (status !== 0) throw new Error(`npm could not install ${missing.join(", ")}`);
 }

@@ -1,12 +1,11 @@
 // deno-lint-ignore-file no-console -- a program that prints figures
 /**
- * What codecs do: MB/s of uncompressed bytes, and the ratio, on JSON lines of 16 KB and 1 MB; the best of several rounds.
+ * What codecs do: MB/s of uncompressed bytes, and the ratio, on JSON lines of 1 KB, 16 KB and 1 MB; the best of several rounds.
  *
  * Run: `node tools/bench/codecs.ts` (or `deno run -A`, `bun`).
  */
 
-import { nativeCodecs } from "../../adapters/codecs_native.ts";
-import { plainCodecs } from "../../src/compression/plain_codecs.ts";
+import { implementations } from "../../tests/compression/implementations.ts";
 
 const ROUNDS = 9;
 const MS_PER_ROUND = 60;
@@ -38,19 +37,15 @@ function speed(size: number, run: () => unknown): number {
   return best;
 }
 
-for (const [kind, codecs] of [["plain", plainCodecs], ["native", nativeCodecs()]] as const) {
-  for (const [name, codec] of Object.entries(codecs)) {
-    for (const size of [16 * 1024, 1024 * 1024]) {
-      const content = jsonLines(size);
-      const packed = codec.compress(content);
-      const write = speed(size, () => codec.compress(content));
-      const read = speed(size, () => codec.decompress(packed, size));
-      console.log(
-        `${name.padEnd(6)} ${kind.padEnd(6)} ${String(size / 1024).padStart(4)} KB: compress ${
-          write.toFixed(0)
-        } MB/s, ` +
-          `inflate ${read.toFixed(0)} MB/s, ratio ${(size / packed.length).toFixed(2)}`,
-      );
-    }
+for (const { codec, kind, name } of await implementations()) {
+  for (const size of [1024, 16 * 1024, 1024 * 1024]) {
+    const content = jsonLines(size);
+    const packed = codec.compress(content);
+    const write = speed(size, () => codec.compress(content));
+    const read = speed(size, () => codec.decompress(packed, size));
+    console.log(
+      `${name.padEnd(6)} ${kind.padEnd(6)} ${String(size / 1024).padStart(4)} KB: compress ${write.toFixed(0)} MB/s, ` +
+        `inflate ${read.toFixed(0)} MB/s, ratio ${(size / packed.length).toFixed(2)}`,
+    );
   }
 }

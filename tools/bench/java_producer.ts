@@ -30,7 +30,15 @@ export async function measureJava(
     ...(workload.options?.["batchSize"] === undefined ? {} : { "batch.size": workload.options["batchSize"] }),
   }).map(([key, value]) => `${key}=${value}`);
   const child = spawn(findJavaProgram("java"), [
-    ...["-Xmx512m", "-cp", distribution.classPath, "org.apache.kafka.tools.ProducerPerformance", "--topic", topic],
+    ...[
+      "-Xmx512m",
+      "-Dorg.slf4j.simpleLogger.defaultLogLevel=error",
+      "-cp",
+      distribution.classPath,
+      "org.apache.kafka.tools.ProducerPerformance",
+      "--topic",
+      topic,
+    ],
     ...["--num-records", `${records}`, "--record-size", `${workload.size}`, "--throughput", "-1"],
     ...["--reporting-interval", "500", "--command-property", ...options],
   ], { stdio: ["ignore", "pipe", "inherit"] });

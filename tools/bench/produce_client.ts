@@ -6,6 +6,7 @@
  * @module
  */
 
+import { Buffer } from "node:buffer";
 import { createRequire } from "node:module";
 import process from "node:process";
 import { startProducer } from "./producers.ts";
@@ -43,7 +44,7 @@ const producer = await startProducer(name, {
   options: JSON.parse(options ?? "{}"),
   load: (name) => require(name),
 });
-const value = new Uint8Array(workload.size).map((_, i) => 32 + (i * 7919 + (i >> 3)) % 90);
+const value = Buffer.alloc(workload.size).map((_, i) => 32 + (i * 7919 + (i >> 3)) % 90);
 const keys = Array.from({ length: Math.max(1, workload.keys) }, (_, i) => workload.keys === 0 ? null : `key-${i}`);
 
 let rss = 0;

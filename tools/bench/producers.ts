@@ -37,7 +37,7 @@ export const PEER_PACKAGES: Readonly<Record<string, string>> = {
   "kafkajs": "kafkajs",
   "platformatic": "@platformatic/kafka",
   "kafka-ts": "kafka-ts",
-  "confluent": "@confluentinc/kafka-javascript",
+  "rdkafka": "node-rdkafka",
 };
 
 // deno-lint-ignore no-explicit-any -- packages that are not there when this is checked
@@ -103,15 +103,15 @@ export async function startProducer(name: string, setup: BenchSetup): Promise<Be
         close: () => producer.close(),
       };
     }
-    case "confluent":
-      return await startConfluent(load("@confluentinc/kafka-javascript") as Package, setup);
+    case "rdkafka":
+      return await startRdkafka(load("node-rdkafka") as Package, setup);
     default:
       throw new Error(`there is no client ${name}: anykafka, ${Object.keys(PEER_PACKAGES).join(", ")}, java`);
   }
 }
 
 /** The binding to librdkafka, by its callback interface, which is its cheapest: a promise is settled by its opaque. */
-async function startConfluent(peer: Package, { bootstrap, topic, workload }: BenchSetup): Promise<BenchProducer> {
+async function startRdkafka(peer: Package, { bootstrap, topic, workload }: BenchSetup): Promise<BenchProducer> {
   const producer = new peer.Producer({
     "bootstrap.servers": bootstrap,
     "enable.idempotence": true,
