@@ -23,7 +23,18 @@ export interface BatchRules {
   readonly codecs: Codecs;
   /** CRC-32C. */
   readonly crc32c: Crc32c;
+  /** Version of the Produce request. */
+  readonly version: number;
+  /** Transactional id of the Produce request. */
+  readonly transactionalId: string | null;
 }
+
+/** Where a batch, or a message of an older format, has its format's number. */
+const MAGIC_AT = 16;
+/** The length in the header counts from here. */
+const LENGTH_END = 12;
+/** zstd came with Produce 7. */
+const ZSTD_FROM = 7;
 
 /**
  * The one batch in `bytes`, checked: format, size, checksum, counts and, where there is a codec for it, each record.
@@ -34,6 +45,9 @@ export function validateBatch(bytes: Uint8Array | null, rules: BatchRules): Reco
   const { topic, partition } = rules;
   const where = `${topic}-${partition}`;
   if (bytes === null || bytes.length === 0) throw refusal("INVALID_RECORD", `${where}: no record batch`);
+  if (!startsWithBatch(bytes)) {
+    throw refusal("INVALID_RECORD", `${where}: ${bytes.length} bytes that are no whole record batch of format 2`);
+  }
   try {
     const batch = new RecordBatch(bytes, { topic, partition });
     if (batch.size !== bytes.length) {
@@ -46,7 +60,7 @@ export function validateBatch(bytes: Uint8Array | null, rules: BatchRules): Reco
       );
     }
     batch.verifyCrc(rules.crc32c);
-    checkHeader(batch, where);
+    checkHeader(batch, where, rules);
     const { compression } = batch;
     if (compression === "none" || rules.codecs[compression] !== undefined) {
       checkRecords(batch.records({ codecs: rules.codecs }), batch.baseOffset, where);
@@ -54,7 +68,7 @@ export function validateBatch(bytes: Uint8Array | null, rules: BatchRules): Reco
     return batch;
   } catch (error) {
     if (error instanceof CorruptRecordError) {
-      throw refusal(error.code === "UNSUPPORTED_MAGIC" ? "INVALID_RECORD" : "CORRUPT_MESSAGE", error.message);
+      throw refusal("CORRUPT_MESSAGE", error.message);
     }
     if (error instanceof CompressionError) {
       const code = error.code === "UNSUPPORTED_CODEC" ? "UNSUPPORTED_COMPRESSION_TYPE" : "CORRUPT_MESSAGE";
@@ -64,8 +78,27 @@ export function validateBatch(bytes: Uint8Array | null, rules: BatchRules): Reco
   }
 }
 
-function checkHeader(batch: RecordBatch, where: string): void {
-  const { recordCount, lastOffsetDelta } = batch;
+/** Whether there is a whole batch of format 2: else Kafka finds no batch at all, which is invalid and not corrupt. */
+function startsWithBatch(bytes: Uint8Array): boolean {
+  if (bytes.length <= MAGIC_AT || bytes[MAGIC_AT] !== 2) return false;
+  const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+  return LENGTH_END + view.getInt32(LENGTH_END - 4) <= bytes.length;
+}
+
+function checkHeader(batch: RecordBatch, where: string, { transactionalId, version }: BatchRules): void {
+  const { baseOffset, recordCount, lastOffsetDelta } = batch;
+  if (batch.isTransactional && transactionalId === null) {
+    throw refusal(
+      "TRANSACTIONAL_ID_AUTHORIZATION_FAILED",
+      `${where}: a transactional batch in a request without a transactional id`,
+    );
+  }
+  if (batch.compression === "zstd" && version < ZSTD_FROM) {
+    throw refusal("UNSUPPORTED_COMPRESSION_TYPE", `${where}: zstd in Produce version ${version}, before ${ZSTD_FROM}`);
+  }
+  if (baseOffset !== 0) {
+    throw refusal("INVALID_RECORD", `${where}: a batch from a client starts at 0, not ${baseOffset}`);
+  }
   if (recordCount <= 0 || lastOffsetDelta !== recordCount - 1) {
     throw refusal(
       "INVALID_RECORD",

@@ -56,9 +56,9 @@ const MIB = 1024 * 1024;
 async function run(io: CommandIo, input: CommandInput): Promise<number> {
   const now = io.clock.wallTime();
   const wanted = readRange(input, now);
-  const filter = new RecordFilter(input, now);
-  const out = new ByteOutput(io);
   const payloads = await payloadView(input);
+  const filter = new RecordFilter(input, now, payloads);
+  const out = new ByteOutput(io);
   const format = formatOf(input, out, payloads);
   const isKafkas = input.flag("dump-log");
   const codecs = await io.codecs();

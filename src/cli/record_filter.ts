@@ -8,13 +8,18 @@ import { utf8Encode } from "../bytes/utf8.ts";
 import type { Record as KafkaRecord } from "../records/record.ts";
 import { type CommandInput, type CommandOption, UsageError } from "./command.ts";
 import { type TimeRange, timeRange } from "./position.ts";
+import type { PayloadView } from "./payload_view.ts";
 import { fromBase64 } from "./record_json.ts";
 
 /** The options. */
 export const recordFilterOptions: Readonly<Record<string, CommandOption>> = {
   time: { type: "string", value: "A..B", help: "only records with A <= timestamp < B; either may be left out" },
   key: { type: "string", value: "KEY", help: "only records with this key: text, hex:00ff or base64:AP8=" },
-  grep: { type: "string", value: "REGEX", help: "only records whose key, value or a header matches" },
+  grep: {
+    type: "string",
+    value: "REGEX",
+    help: "only records whose key, value or a header matches, as they are or as --decode shows them",
+  },
   limit: { type: "string", short: "n", value: "N", help: "stop after N records" },
 };
 
@@ -26,14 +31,16 @@ export class RecordFilter {
   readonly time: TimeRange | undefined;
   readonly #key: Uint8Array | undefined;
   readonly #pattern: RegExp | undefined;
+  readonly #view: PayloadView | undefined;
   readonly #decoder = new TextDecoder("utf-8", { ignoreBOM: true });
 
   /**
-   * Reads the options; `now` in milliseconds since 1970.
+   * Reads the options; `now` in milliseconds since 1970. With a `view`, what it shows is searched as well.
    *
    * @throws UsageError
    */
-  constructor(input: CommandInput, now: number) {
+  constructor(input: CommandInput, now: number, view?: PayloadView) {
+    this.#view = view;
     const [time, key, pattern, limit] = ["time", "key", "grep", "limit"].map((name) => input.text(name));
     if (limit !== undefined && !/^\d{1,15}$/.test(limit)) throw new UsageError(`--limit ${limit}: expected a number`);
     this.limit = limit === undefined ? Infinity : Number(limit);
@@ -58,6 +65,7 @@ export class RecordFilter {
 
   #finds(pattern: RegExp, record: KafkaRecord): boolean {
     const found = (bytes: Uint8Array | null) => bytes !== null && pattern.test(this.#decoder.decode(bytes));
+    if (this.#view !== undefined && pattern.test(this.#view.json(record))) return true;
     return found(record.value) || found(record.key) ||
       record.headers.some(([name, value]) => pattern.test(name) || found(value));
   }

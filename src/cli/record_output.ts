@@ -67,7 +67,7 @@ export class RecordPrinter {
     if (payloads !== undefined && (form === "raw" || form === "hex")) {
       throw new UsageError(`-o ${form} shows values as they are; --decode goes with text and json`);
     }
-    return new RecordPrinter(io, form, new RecordFilter(input, io.clock.wallTime()), payloads);
+    return new RecordPrinter(io, form, new RecordFilter(input, io.clock.wallTime(), payloads), payloads);
   }
 
   /** Whether there were as many records as wanted. */

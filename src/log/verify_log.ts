@@ -419,7 +419,7 @@ class LogVerifier {
     for (const { file, position, from, until } of this.#firstInnerGaps) {
       const message =
         `offsets ${from} to ${until - 1} are missing before this batch, and hardly any others are: unless the ` +
-        `topic is compacted, the offset of the batch is damaged, which no checksum covers.`;
+        `topic is compacted, a batch was lost or taken out, or the offset of this one is damaged, which no checksum covers.`;
       yield note("offset-gap", file, message, { position, offset: from });
     }
     if (this.#innerGaps > 0) return;

@@ -336,7 +336,10 @@ export class Producer<K = Payload, V = Payload> {
       checkTopic(record);
       const serialized = steps.serialized(record, outcome);
       const source = steps.choosesPartition ? { ...record } : undefined;
-      const prepare = (bytes: ProducerRecord) => this.#prepare(bytes, outcome.resolve, outcome.reject, index);
+      // A copy, since the program's own partitioner might send, too.
+      const prepare = (bytes: ProducerRecord) => ({
+        ...this.#prepare(bytes, outcome.resolve, outcome.reject, index),
+      });
       if (serialized instanceof Promise) {
         const prepared = serialized.then((bytes) => detached(prepare(bytes)));
         prepared.catch(() => {}); // told when its turn comes

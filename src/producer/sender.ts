@@ -347,7 +347,9 @@ export class Sender {
     for (const topic of answer.responses) {
       for (const partition of topic.partitionResponses) {
         const batch = batches.find((b) =>
-          b.partition === partition.index && (b.topic === topic.name || idOf(b.topic) === topic.topicId)
+          // By id only where there is no name: before version 13 every answer has the id 0, and so have topics of old brokers.
+          b.partition === partition.index &&
+          (topic.name === "" ? idOf(b.topic) === topic.topicId : b.topic === topic.name)
         );
         if (batch === undefined || !missing.delete(batch)) {
           connection.close(

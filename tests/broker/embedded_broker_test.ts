@@ -252,7 +252,7 @@ describe("embedded broker: records", () => {
       control[22]! |= 0x20;
       const cases: [Uint8Array, number][] = [
         [flipped, CORRUPT_MESSAGE],
-        [cut, CORRUPT_MESSAGE],
+        [cut, INVALID_RECORD],
         [two, INVALID_RECORD],
         [reseal(count), INVALID_RECORD],
         [reseal(control), INVALID_RECORD],

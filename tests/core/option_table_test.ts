@@ -9,7 +9,7 @@ const client = resolveOptions("Kafka", clientOptionTable, { bootstrapServers: "a
 
 describe("options", () => {
   test("every name is its Java key in camelCase", () => {
-    // compression.level is one option here and one a codec in Java; tls stands for all of ssl.*; the seams have no Java key.
+    // tls stands for all of ssl.*; the seams have no Java key.
     for (const table of [clientOptionTable, producerOptionTable]) {
       for (const [name, row] of Object.entries(table)) {
         assert.equal(row.key.replace(/\.(.)/g, (_: string, letter: string) => letter.toUpperCase()), name);

@@ -38,22 +38,32 @@ export interface BrokerScript {
   topicError?: (topic: string) => number;
   /** Ranges of versions to announce, by API key. */
   ranges?: Record<number, [number, number]>;
+  /** Epoch that goes with a new producer id, the number after the one given out; default 0. */
+  epoch?: (next: number) => number;
   /** Brokers; default 1. Partition p is led by node p mod `nodes` + 1. */
   nodes?: number;
   /** Node that leads a partition, where it is not that one; −1 for none. */
   leader?: (topic: string, partition: number) => number;
   /** Bytes of the largest batch taken; a larger one is MESSAGE_TOO_LARGE. */
   maxBatchBytes?: number;
+  /** Changes the `nth` (from 1) answer to Produce as a whole. */
+  produceAnswer?: (responses: PartitionAnswers, nth: number) => PartitionAnswers;
   /** Changes the answer for one partition. */
   partitionAnswer?: (topic: string, partition: number) => Input<ProduceResponsePartitionProduceResponse>;
 }
+
+/** What is answered for each topic and partition, in that order. */
+export type PartitionAnswers = {
+  readonly name: string;
+  readonly partitionResponses: readonly Input<ProduceResponsePartitionProduceResponse>[];
+}[];
 
 interface Stored {
   readonly values: string[];
   readonly timestamps: number[];
   readonly records: Record_[];
   /** Bytes of each batch, and what it says of itself. */
-  readonly batches: { size: number; count: number; producerEpoch: number; baseSequence: number }[];
+  readonly batches: { size: number; count: number; producerId: number; producerEpoch: number; baseSequence: number }[];
   readonly producers: Map<number, { epoch: number; last: { first: number; count: number; offset: number }[] }>;
 }
 
@@ -175,7 +185,7 @@ export class ScriptedBroker {
         return {
           errorCode: error,
           producerId: error === 0 ? this.#nextProducerId++ : -1,
-          producerEpoch: error === 0 ? 0 : -1,
+          producerEpoch: error === 0 ? this.script.epoch?.(this.#nextProducerId) ?? 0 : -1,
         };
       default:
         return this.#produce(produceServerApi.decodeRequest(reader, version), verdict);
@@ -203,7 +213,8 @@ export class ScriptedBroker {
         };
       }),
     }));
-    return request.acks === 0 ? undefined : { responses };
+    if (request.acks === 0) return undefined;
+    return { responses: this.script.produceAnswer?.(responses, this.produceRequests.length) ?? responses };
   }
 
   /** Kafka's rule: the next in sequence is taken, one of the last five again answers its old offset, all else is out of order. */
@@ -229,7 +240,7 @@ export class ScriptedBroker {
       producer.last.push({ first: baseSequence, count: recordCount, offset: baseOffset });
       if (producer.last.length > 5) producer.last.shift();
     }
-    stored.batches.push({ size: batch.size, count: recordCount, producerEpoch, baseSequence });
+    stored.batches.push({ size: batch.size, count: recordCount, producerId, producerEpoch, baseSequence });
     for (const record of batch.records({ codecs: { gzip: testGzip } })) {
       stored.records.push(record);
       stored.values.push(record.value === null ? "null" : text.decode(record.value));

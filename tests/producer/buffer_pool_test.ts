@@ -56,6 +56,20 @@ describe("BufferPool (scenario 9)", () => {
     assert.equal(pool.available, 16);
   });
 
+  test("whose signal fires leaves the line at once, and a smaller wish behind is served", async () => {
+    const clock = new ManualClock();
+    const pool = new BufferPool(32, 16, clock);
+    pool.tryTake(16);
+    const controller = new AbortController();
+    const large = pool.take(32, 1000, controller.signal);
+    const small = pool.take(16, 1000);
+    assert.equal(pool.waiting, 2);
+    controller.abort();
+    await assert.rejects(large, { code: "ABORTED" });
+    assert.equal((await small)!.length, 16);
+    assert.deepEqual([pool.waiting, pool.available, clock.pendingTimers], [0, 0, 0]);
+  });
+
   test("closing turns everybody away", async () => {
     const pool = new BufferPool(16, 16, new ManualClock());
     pool.tryTake(16);

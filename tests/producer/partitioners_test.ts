@@ -271,6 +271,21 @@ describe("a partitioner of the program's own", () => {
     await run(producer.close());
   });
 
+  test("may send records itself", async () => {
+    let nested: Promise<unknown> | undefined;
+    const { producer, broker, run } = await stage({ topics: { t: 2 } }, {
+      partitioner: ({ value }) => {
+        if (value === "outer") nested = producer.send({ topic: "t", value: "inner", partition: 1 });
+        return 0;
+      },
+    });
+    await run(producer.send({ topic: "t", value: "first" }));
+    await run(producer.send({ topic: "t", value: "outer" }));
+    await run(nested!);
+    assert.deepEqual([broker.values("t", 0), broker.values("t", 1)], [["first", "outer"], ["inner"]]);
+    await run(producer.close());
+  });
+
   test("is not asked for a record that names its partition", async () => {
     const { producer, run } = await stage({ topics: { t: 3 } }, { partitioner: () => assert.fail("asked") });
     assert.equal((await run(producer.send({ topic: "t", partition: 2, value: "x" }))).partition, 2);

@@ -235,6 +235,27 @@ describe("order and identity", () => {
     }
   });
 
+  test("scenario 18: with the last epoch used up a new producer id is asked for; what was sent under the old one keeps it", async () => {
+    // The second of three in flight is refused for good, so that a new epoch is due while the third is on its way.
+    const { producer, broker, run } = await stage({
+      epoch: (next) => next === 1001 ? 32767 : 0,
+      verdict: produce((nth) => nth === 3 ? { error: 87 } : "answer"),
+    }, alone);
+    assert.equal(await run(codeOf(producer.send({ topic: "t", value: "0" }))), 0);
+    const outcomes = await run(
+      Promise.all(["1", "2", "3"].map((value) => codeOf(producer.send({ topic: "t", value })))),
+    );
+    assert.deepEqual(outcomes, [1, "INVALID_RECORD rejected", 2]);
+    assert.equal(await run(codeOf(producer.send({ topic: "t", value: "4" }))), 3);
+    assert.equal(broker.requests.filter((api) => api === "InitProducerId").length, 2);
+    assert.deepEqual(broker.values("t"), ["0", "1", "3", "4"]);
+    assert.deepEqual(
+      broker.batches("t").map(({ producerEpoch, baseSequence }) => [producerEpoch === 32767, baseSequence]),
+      [[true, 0], [true, 1], [false, 0], [false, 1]],
+    );
+    await run(producer.close());
+  });
+
   test("scenario 23: not allowed to be idempotent: what waits fails, and after the ACL is mended the next send works", async () => {
     let allowed = false;
     const verdict = (api: string): Verdict => api === "InitProducerId" && !allowed ? { error: 31 } : "answer";

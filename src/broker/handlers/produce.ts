@@ -50,7 +50,7 @@ async function produce(request: ProduceRequest, context: RequestContext): Promis
 }
 
 async function appendOne(
-  { acks }: ProduceRequest,
+  { acks, transactionalId }: ProduceRequest,
   data: ProduceRequestTopicProduceData,
   index: number,
   records: Uint8Array | null,
@@ -75,6 +75,8 @@ async function appendOne(
       maxMessageBytes: topic.config.maxMessageBytes,
       codecs: broker.codecs,
       crc32c: broker.crc32c,
+      version,
+      transactionalId,
     });
     const place = { topic: topic.name, partition: index };
     obeyScript("before", place);
