@@ -20,6 +20,7 @@ import type { Log } from "../log/log.ts";
 import type { Storage, StorageTree } from "../log/storage.ts";
 import { verifyLog } from "../log/verify_log.ts";
 import { type Command, type CommandInput, type CommandIo, UsageError } from "./command.ts";
+import { refuseExisting } from "./refuse_existing.ts";
 import { resolveRange } from "./resolve_range.ts";
 import { LOG_TARGET_WORDS, type LogTarget, logTargetOptions, openLogTargets } from "./log_target.ts";
 import { openTargetLog } from "./open_target_log.ts";
@@ -97,22 +98,6 @@ function readAs(input: CommandInput): TopicPartition | undefined {
     throw new UsageError(`--as ${text}: expected a topic and a partition, such as orders-0`);
   }
   return place;
-}
-
-async function refuseExisting(io: CommandIo, out: string): Promise<void> {
-  let present: string | undefined;
-  try {
-    const { folder, kind, name } = await io.openPath(out);
-    present = kind === "file" ? name : [...await folder.list(), ...await folder.folders()][0];
-  } catch (error) {
-    if (error instanceof StorageError && error.code === "ENOENT") return;
-    throw error;
-  }
-  if (present === undefined) return;
-  throw new StorageError(`--out ${out}: nothing is overwritten, and there is ${present}; name a new folder`, {
-    code: "NOT_EMPTY",
-    file: out,
-  });
 }
 
 /** Which partition each target becomes. */

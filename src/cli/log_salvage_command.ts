@@ -5,12 +5,13 @@
  * @module
  */
 
-import { AbortedError, KafkaError, StorageError } from "../core/kafka_error.ts";
+import { AbortedError, KafkaError } from "../core/kafka_error.ts";
 import { loadCrc32c } from "../hash/crc32c.ts";
 import { type OffsetCheckpointEntry, partitionFolder, writeOffsetCheckpoint } from "../log/log_directory.ts";
 import { LogSalvage, type LostPart, type SalvagePlan, type SalvageReport } from "../log/salvage_log.ts";
 import type { StorageTree } from "../log/storage.ts";
 import { type Command, type CommandInput, type CommandIo, UsageError } from "./command.ts";
+import { refuseExisting } from "./refuse_existing.ts";
 import { countText } from "./count_text.ts";
 import { LOG_TARGET_WORDS, type LogTarget, logTargetOptions, openLogTargets } from "./log_target.ts";
 import { Progress } from "./progress.ts";
@@ -69,22 +70,6 @@ async function run(io: CommandIo, input: CommandInput): Promise<number> {
   } finally {
     await close();
   }
-}
-
-async function refuseExisting(io: CommandIo, out: string): Promise<void> {
-  let present: string | undefined;
-  try {
-    const { folder, kind, name } = await io.openPath(out);
-    present = kind === "file" ? name : [...await folder.list(), ...await folder.folders()][0];
-  } catch (error) {
-    if (error instanceof StorageError && error.code === "ENOENT") return;
-    throw error;
-  }
-  if (present === undefined) return;
-  throw new StorageError(`--out ${out}: nothing is overwritten, and there is ${present}; name a new folder`, {
-    code: "NOT_EMPTY",
-    file: out,
-  });
 }
 
 /** Rescues one partition after the other. */

@@ -8,8 +8,9 @@
  * @module
  */
 
-import { type Anomaly, damage, note } from "./anomaly.ts";
+import type { Anomaly } from "./anomaly.ts";
 import { EntryReader } from "./entry_reader.ts";
+import { IndexFindings } from "./index_findings.ts";
 import type { WalkedBatch } from "./segment_walk.ts";
 import type { StoredFile } from "./storage.ts";
 
@@ -21,10 +22,9 @@ const MEANING =
 
 /** The check of one `.index`. */
 export class OffsetIndexCheck {
-  readonly #name: string;
   readonly #entries: EntryReader;
+  readonly #findings: IndexFindings;
   readonly #baseOffset: number;
-  readonly #isActive: boolean;
   #next: { readonly n: number; readonly key: number; readonly position: number } | undefined;
   #previousKey: number;
   #previousPosition = 0;
@@ -32,16 +32,19 @@ export class OffsetIndexCheck {
   #due: { readonly n: number; readonly key: number } | undefined;
   #lastOffset: number;
   #zeroTail = 0;
-  #wrong = 0;
-  #first: Anomaly | undefined;
 
   private constructor(name: string, file: StoredFile, baseOffset: number, isActive: boolean) {
-    this.#name = name;
     this.#entries = new EntryReader(file, ENTRY_SIZE);
+    this.#findings = new IndexFindings({
+      name,
+      entries: this.#entries,
+      entrySize: ENTRY_SIZE,
+      isActive,
+      meaning: MEANING,
+    });
     this.#baseOffset = baseOffset;
     this.#previousKey = baseOffset - 1;
     this.#lastOffset = baseOffset - 1;
-    this.#isActive = isActive;
   }
 
   /** Begins with the first entry of `file`, which it will close; `isActive` for the last segment. */
@@ -67,9 +70,9 @@ export class OffsetIndexCheck {
     while (this.#next !== undefined && this.#next.position <= position) {
       const { n, key } = this.#next;
       if (this.#next.position < position) {
-        this.#fault(n, `leads to byte ${this.#next.position}, where no batch begins`, key);
+        this.#findings.fault(n, `leads to byte ${this.#next.position}, where no batch begins`, key);
       } else if (key <= this.#lastOffset) {
-        this.#fault(n, `leads to byte ${position}, and offset ${key} lies before it`, key);
+        this.#findings.fault(n, `leads to byte ${position}, and offset ${key} lies before it`, key);
       } else if (key > lastOffset) {
         this.#due = { n, key };
       }
@@ -77,7 +80,7 @@ export class OffsetIndexCheck {
     }
     if (this.#due !== undefined && lastOffset >= this.#due.key) {
       if (lastOffset > this.#due.key) {
-        this.#fault(this.#due.n, `has offset ${this.#due.key}, and no batch ends there`, this.#due.key);
+        this.#findings.fault(this.#due.n, `has offset ${this.#due.key}, and no batch ends there`, this.#due.key);
       }
       this.#due = undefined;
     }
@@ -95,11 +98,11 @@ export class OffsetIndexCheck {
     try {
       while (this.#next !== undefined) {
         const { n, key, position } = this.#next;
-        this.#fault(n, `leads to byte ${position}, where no batch begins`, key);
+        this.#findings.fault(n, `leads to byte ${position}, where no batch begins`, key);
         await this.#advance(n + 1);
       }
       if (this.#due !== undefined) {
-        this.#fault(this.#due.n, `has offset ${this.#due.key}, which is beyond the segment`, this.#due.key);
+        this.#findings.fault(this.#due.n, `has offset ${this.#due.key}, which is beyond the segment`, this.#due.key);
       }
     } finally {
       await this.#entries.close();
@@ -113,44 +116,9 @@ export class OffsetIndexCheck {
   }
 
   #found(): Anomaly[] {
-    const found: Anomaly[] = [];
-    const { trailingBytes } = this.#entries;
-    if (trailingBytes > 0) {
-      found.push(damage(
-        "index-size",
-        this.#name,
-        `${trailingBytes} bytes follow the last whole entry of ${ENTRY_SIZE} bytes: a broker builds the index anew.`,
-        { position: this.#entries.entries * ENTRY_SIZE },
-      ));
-    }
-    if (this.#first !== undefined) {
-      const more = this.#wrong === 1 ? "" : `, and ${this.#wrong - 1} more entries are wrong`;
-      found.push({ ...this.#first, message: `${this.#first.message}${more}. ${MEANING}` });
-    }
-    if (this.#zeroTail > 0) {
-      const position = (this.#entries.entries - this.#zeroTail) * ENTRY_SIZE;
-      found.push(
-        this.#isActive
-          ? note(
-            "index-zero-tail",
-            this.#name,
-            `${this.#zeroTail} unused entries of zeros: a broker was running, or was killed, when the file was copied.`,
-            { position },
-          )
-          : damage(
-            "index-zero-tail",
-            this.#name,
-            `${this.#zeroTail} entries of zeros in a segment that is complete, where a broker leaves none. ${MEANING}`,
-            { position },
-          ),
-      );
-    }
+    const found = [...this.#findings.entryFaults()];
+    if (this.#zeroTail > 0) found.push(this.#findings.zeroTail(this.#zeroTail, `. ${MEANING}`, false));
     return found;
-  }
-
-  #fault(n: number, what: string, offset: number): void {
-    if (this.#wrong++ > 0) return;
-    this.#first = damage("index-entry", this.#name, `entry ${n} ${what}`, { position: n * ENTRY_SIZE, offset });
   }
 
   /** Goes to the next entry from the `n`th on that is not wrong in itself. */
@@ -167,10 +135,11 @@ export class OffsetIndexCheck {
         this.#zeroTail = this.#entries.entries - n;
         return;
       }
-      if (relative < 0) this.#fault(n, `has offset ${key}, below the segment's, ${this.#baseOffset}`, key);
-      else if (key <= this.#previousKey) this.#fault(n, `has offset ${key}, not above ${this.#previousKey}`, key);
-      else if (position <= this.#previousPosition) {
-        this.#fault(n, `leads to byte ${position}, not behind ${this.#previousPosition}`, key);
+      if (relative < 0) this.#findings.fault(n, `has offset ${key}, below the segment's, ${this.#baseOffset}`, key);
+      else if (key <= this.#previousKey) {
+        this.#findings.fault(n, `has offset ${key}, not above ${this.#previousKey}`, key);
+      } else if (position <= this.#previousPosition) {
+        this.#findings.fault(n, `leads to byte ${position}, not behind ${this.#previousPosition}`, key);
       } else {
         this.#previousKey = key;
         this.#previousPosition = position;

@@ -10,6 +10,7 @@
 
 import { type Anomaly, damage, note } from "./anomaly.ts";
 import { EntryReader } from "./entry_reader.ts";
+import { IndexFindings } from "./index_findings.ts";
 import type { WalkedBatch } from "./segment_walk.ts";
 import type { StoredFile } from "./storage.ts";
 
@@ -23,6 +24,7 @@ const MEANING =
 export class TimeIndexCheck {
   readonly #name: string;
   readonly #entries: EntryReader;
+  readonly #findings: IndexFindings;
   readonly #baseOffset: number;
   readonly #isActive: boolean;
   #next: { readonly n: number; readonly timestamp: number; readonly offset: number } | undefined;
@@ -32,12 +34,17 @@ export class TimeIndexCheck {
   /** Whether damage hides batches, so that what the index knows more need not be wrong. */
   #isPartial = false;
   #zeroTail = 0;
-  #wrong = 0;
-  #first: Anomaly | undefined;
 
   private constructor(name: string, file: StoredFile, baseOffset: number, isActive: boolean) {
     this.#name = name;
     this.#entries = new EntryReader(file, ENTRY_SIZE);
+    this.#findings = new IndexFindings({
+      name,
+      entries: this.#entries,
+      entrySize: ENTRY_SIZE,
+      isActive,
+      meaning: MEANING,
+    });
     this.#baseOffset = baseOffset;
     this.#previous = { timestamp: -1, offset: baseOffset };
     this.#isActive = isActive;
@@ -67,13 +74,17 @@ export class TimeIndexCheck {
       if (this.#isPartial) {
         // The batch it names may be among the damaged bytes.
       } else if (timestamp < this.#max) {
-        this.#fault(
+        this.#findings.fault(
           n,
           `says that ${timestamp} is the greatest timestamp up to offset ${offset}, it is ${this.#max}`,
           offset,
         );
       } else if (timestamp !== batch.maxTimestamp) {
-        this.#fault(n, `says that ${timestamp} is at offset ${offset}, where it is ${batch.maxTimestamp}`, offset);
+        this.#findings.fault(
+          n,
+          `says that ${timestamp} is at offset ${offset}, where it is ${batch.maxTimestamp}`,
+          offset,
+        );
       }
       await this.#advance(n + 1);
     }
@@ -90,7 +101,7 @@ export class TimeIndexCheck {
     try {
       while (this.#next !== undefined) {
         const { n, offset } = this.#next;
-        if (!this.#isPartial) this.#fault(n, `has offset ${offset}, which is beyond the segment`, offset);
+        if (!this.#isPartial) this.#findings.fault(n, `has offset ${offset}, which is beyond the segment`, offset);
         await this.#advance(n + 1);
       }
     } finally {
@@ -105,39 +116,15 @@ export class TimeIndexCheck {
   }
 
   #found(): Anomaly[] {
-    const found: Anomaly[] = [];
-    const { trailingBytes } = this.#entries;
-    if (trailingBytes > 0) {
-      found.push(damage(
-        "index-size",
-        this.#name,
-        `${trailingBytes} bytes follow the last whole entry of ${ENTRY_SIZE} bytes: a broker builds the index anew.`,
-        { position: this.#entries.entries * ENTRY_SIZE },
-      ));
-    }
-    if (this.#first !== undefined) {
-      const more = this.#wrong === 1 ? "" : `, and ${this.#wrong - 1} more entries are wrong`;
-      found.push({ ...this.#first, message: `${this.#first.message}${more}. ${MEANING}` });
-    }
+    const found = [...this.#findings.entryFaults()];
     if (this.#zeroTail > 0) {
-      const position = (this.#entries.entries - this.#zeroTail) * ENTRY_SIZE;
-      found.push(
-        this.#isActive
-          ? note(
-            "index-zero-tail",
-            this.#name,
-            `${this.#zeroTail} unused entries of zeros: a broker was running, or was killed, when the file was copied.`,
-            { position },
-          )
-          : damage(
-            "index-zero-tail",
-            this.#name,
-            `${this.#zeroTail} entries of zeros in a segment that is complete, where a broker leaves none: one that opens ` +
-              `the log after a clean stop takes the newest record to be of 1970, and retention by time deletes the segment.`,
-            { position, losesData: true },
-          ),
-      );
-    } else if (this.#wrong === 0 && trailingBytes === 0 && this.#max > this.#previous.timestamp && !this.#isPartial) {
+      const consequence = ": one that opens the log after a clean stop takes the newest record to be of 1970, and " +
+        "retention by time deletes the segment.";
+      found.push(this.#findings.zeroTail(this.#zeroTail, consequence, true));
+    } else if (
+      this.#findings.isClean && this.#entries.trailingBytes === 0 && this.#max > this.#previous.timestamp &&
+      !this.#isPartial
+    ) {
       // A crash loses the entry that a close or roll adds at the end.
       const make = this.#isActive ? note : damage;
       found.push(make(
@@ -147,11 +134,6 @@ export class TimeIndexCheck {
       ));
     }
     return found;
-  }
-
-  #fault(n: number, what: string, offset: number): void {
-    if (this.#wrong++ > 0) return;
-    this.#first = damage("index-entry", this.#name, `entry ${n} ${what}`, { position: n * ENTRY_SIZE, offset });
   }
 
   /** Goes to the next entry from the `n`th on that is not wrong in itself. */
@@ -171,11 +153,13 @@ export class TimeIndexCheck {
         this.#zeroTail = this.#entries.entries - n;
         return;
       }
-      if (relative < 0) this.#fault(n, `has offset ${offset}, below the segment's, ${this.#baseOffset}`, offset);
-      else if (timestamp <= previous.timestamp) {
-        this.#fault(n, `has timestamp ${timestamp}, not above ${previous.timestamp}`, offset);
-      } else if (offset < previous.offset) this.#fault(n, `has offset ${offset}, below ${previous.offset}`, offset);
-      else {
+      if (relative < 0) {
+        this.#findings.fault(n, `has offset ${offset}, below the segment's, ${this.#baseOffset}`, offset);
+      } else if (timestamp <= previous.timestamp) {
+        this.#findings.fault(n, `has timestamp ${timestamp}, not above ${previous.timestamp}`, offset);
+      } else if (offset < previous.offset) {
+        this.#findings.fault(n, `has offset ${offset}, below ${previous.offset}`, offset);
+      } else {
         this.#previous = { timestamp, offset };
         this.#next = { n, timestamp, offset };
         return;
