@@ -82,13 +82,15 @@ function report(name: string, figures: ReadonlyMap<string, readonly ProduceFigur
       : `, p50 ${median(rounds.map(({ latency }) => latency!.p50)).toFixed(3)} ms, p99 ${
         median(rounds.map(({ latency }) => latency!.p99)).toFixed(3)
       } ms`;
+    const stalls = rounds.flatMap(({ stallMs }) => stallMs ?? []);
+    const stall = stalls.length === 0 ? "" : `, longest stall ${median(stalls).toFixed(1)} ms`;
     const spread = rounds.map(({ cpuMicros }) => cpuMicros.toFixed(2)).join(" ");
     console.log(
       `  ${label.padEnd(18)} ${cpu.toFixed(2)} µs CPU a record (${spread}), ${
         Math.round(median(rounds.map(({ perSecond }) => perSecond)) / 1000)
       } k/s, RSS ${Math.round(median(rounds.map(({ rssMegabytes }) => rssMegabytes)))} MB, × ${
         (cpu / ours).toFixed(2)
-      }${latency}`,
+      }${latency}${stall}`,
     );
   }
 }

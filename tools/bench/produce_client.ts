@@ -8,6 +8,7 @@
 
 import { Buffer } from "node:buffer";
 import { createRequire } from "node:module";
+import { monitorEventLoopDelay } from "node:perf_hooks";
 import process from "node:process";
 import { startProducer } from "./producers.ts";
 import { WORKLOADS } from "./workloads.ts";
@@ -20,6 +21,8 @@ export interface ProduceFigures {
   readonly perSecond: number;
   /** Greatest resident set that was seen, in MB. */
   readonly rssMegabytes: number;
+  /** Longest time in ms that a timer waited for the event loop; told of Node.js. */
+  readonly stallMs?: number;
   /** Time from a send to its acknowledgement in ms: median and the slowest hundredth; for awaited sends. */
   readonly latency?: { readonly p50: number; readonly p99: number };
 }
@@ -49,20 +52,24 @@ const keys = Array.from({ length: Math.max(1, workload.keys) }, (_, i) => worklo
 
 let rss = 0;
 const watch = setInterval(() => rss = Math.max(rss, process.memoryUsage.rss()), 50);
+const delays = monitorEventLoopDelay({ resolution: 1 });
 const latencies: number[] = [];
 await run(records / 5);
 latencies.length = 0;
+delays.enable();
 const [cpu, at] = [process.cpuUsage(), performance.now()];
 await run(records);
 const used = process.cpuUsage(cpu);
 const ms = performance.now() - at;
 clearInterval(watch);
+delays.disable();
 await producer.close();
 latencies.sort((a, b) => a - b);
 const figures: ProduceFigures = {
   cpuMicros: (used.user + used.system) / records,
   perSecond: records / ms * 1000,
   rssMegabytes: rss / 1e6,
+  ...(delays.max > 0 && Number.isFinite(delays.max) ? { stallMs: delays.max / 1e6 } : {}),
   ...(latencies.length === 0
     ? {}
     : { latency: { p50: latencies[latencies.length >> 1]!, p99: latencies[Math.floor(latencies.length * 0.99)]! } }),
