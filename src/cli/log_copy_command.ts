@@ -6,7 +6,6 @@
  */
 
 import { AbortedError, KafkaError, StorageError } from "../core/kafka_error.ts";
-import { type Crc32c, loadCrc32c } from "../hash/crc32c.ts";
 import { copyLogFolder, copyLogRange } from "../log/copy_log.ts";
 import {
   type OffsetCheckpointEntry,
@@ -28,6 +27,7 @@ import { rangeOptions, readRange, type TimeRange, timeRange, type WantedRange } 
 import { Progress } from "./progress.ts";
 import { sizeText } from "./size_text.ts";
 import { table } from "./table.ts";
+import { textOrJson } from "./text_or_json.ts";
 
 /** The command. */
 export const logCopyCommand: Command = {
@@ -69,8 +69,7 @@ interface Copied {
 }
 
 async function run(io: CommandIo, input: CommandInput): Promise<number> {
-  const form = input.text("output") ?? "text";
-  if (form !== "text" && form !== "json") throw new UsageError(`-o ${form}: expected text or json`);
+  const form = textOrJson(input);
   const out = input.text("out");
   if (out === undefined) throw new UsageError("log copy: --out DIR is needed, the log directory to make");
   const now = io.clock.wallTime();
@@ -81,7 +80,7 @@ async function run(io: CommandIo, input: CommandInput): Promise<number> {
   const { close, damage, targets } = await openLogTargets(io, input);
   try {
     const plans = planned(targets, as);
-    const copier = new Copier(io, io.writeFolder(out), range, time, await loadCrc32c());
+    const copier = new Copier(io, io.writeFolder(out), range, time);
     const copied = await copier.copy(plans, await bytesOf(targets));
     await print(io, form, copied);
     return damage.length > 0 ? 1 : copier.isDamaged ? 3 : 0;
@@ -144,15 +143,13 @@ class Copier {
   readonly #out: StorageTree;
   readonly #range: WantedRange;
   readonly #time: TimeRange | undefined;
-  readonly #crc32c: Crc32c;
   readonly #checkpoints = new Map<OffsetCheckpointName, OffsetCheckpointEntry[]>();
 
-  constructor(io: CommandIo, out: StorageTree, range: WantedRange, time: TimeRange | undefined, crc32c: Crc32c) {
+  constructor(io: CommandIo, out: StorageTree, range: WantedRange, time: TimeRange | undefined) {
     this.#io = io;
     this.#out = out;
     this.#range = range;
     this.#time = time;
-    this.#crc32c = crc32c;
   }
 
   async copy(plans: readonly Plan[], total: number): Promise<Copied[]> {
@@ -195,7 +192,7 @@ class Copier {
     into: Storage,
     onProgress: (bytes: number) => void,
   ): Promise<Copied> {
-    const options = { crc32c: this.#crc32c, onProgress, signal: this.#io.signal };
+    const options = { onProgress, signal: this.#io.signal };
     const { bytes } = await copyLogFolder(target.storage, into, options);
     const { firstDirtyOffset, highWatermark, logStartOffset, recoveryPoint } = target.checkpoints ?? {};
     this.#note("log-start-offset-checkpoint", place, logStartOffset);
@@ -229,7 +226,6 @@ class Copier {
         // Without an end the log's own counts, and damage before it is an error.
         ...(until === undefined ? {} : { until }),
         codecs,
-        crc32c: this.#crc32c,
         onProgress,
         signal: this.#io.signal,
       });
@@ -266,7 +262,7 @@ class Copier {
 
   /** Reads what was written as a broker would; only a copy of damage is damaged. */
   async #verify({ name, place }: Copied, into: Storage, isWhole: boolean, progress: Progress): Promise<void> {
-    const found = verifyLog(into, { ...place, crc32c: this.#crc32c, signal: this.#io.signal });
+    const found = verifyLog(into, { ...place, signal: this.#io.signal });
     for await (const anomaly of found) {
       if (anomaly.level !== "damage") continue;
       const text = `${anomaly.file}${

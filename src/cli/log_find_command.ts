@@ -20,6 +20,7 @@ import { openTargetLog } from "./open_target_log.ts";
 import { startPosition } from "./position.ts";
 import { RecordFilter, recordFilterOptions } from "./record_filter.ts";
 import { payloadJson } from "./record_json.ts";
+import { textOrJson } from "./text_or_json.ts";
 
 /** The command. */
 export const logFindCommand: Command = {
@@ -55,8 +56,7 @@ interface Place {
 }
 
 async function run(io: CommandIo, input: CommandInput): Promise<number> {
-  const form = input.text("output") ?? "text";
-  if (form !== "text" && form !== "json") throw new UsageError(`-o ${form}: expected text or json`);
+  const form = textOrJson(input);
   const [word, where] = input.words as [string, string | undefined];
   const hasKey = input.text("key") !== undefined;
   if (hasKey === (where !== undefined)) {

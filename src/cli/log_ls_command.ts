@@ -8,11 +8,12 @@ import { throwIfAborted } from "../core/abort_error.ts";
 import { type KafkaFileName, parseKafkaFileName } from "../log/kafka_file_name.ts";
 import { type SegmentSummary, summarizeSegment } from "../log/segment_summary.ts";
 import type { Storage } from "../log/storage.ts";
-import { type Command, type CommandInput, type CommandIo, UsageError } from "./command.ts";
+import type { Command, CommandInput, CommandIo } from "./command.ts";
 import { LOG_TARGET_WORDS, type LogTarget, logTargetOptions, openLogTargets } from "./log_target.ts";
 import { Progress } from "./progress.ts";
 import { sizeText } from "./size_text.ts";
 import { table } from "./table.ts";
+import { textOrJson } from "./text_or_json.ts";
 
 /** The command. */
 export const logLsCommand: Command = {
@@ -53,8 +54,7 @@ interface ListedPartition {
 }
 
 async function run(io: CommandIo, input: CommandInput): Promise<number> {
-  const form = input.text("output") ?? "text";
-  if (form !== "text" && form !== "json") throw new UsageError(`-o ${form}: expected text or json`);
+  const form = textOrJson(input);
   const isFast = input.flag("fast");
   const targets = await openLogTargets(io, input);
   try {

@@ -6,17 +6,17 @@
  */
 
 import { AbortedError, KafkaError } from "../core/kafka_error.ts";
-import { loadCrc32c } from "../hash/crc32c.ts";
 import { type OffsetCheckpointEntry, partitionFolder, writeOffsetCheckpoint } from "../log/log_directory.ts";
 import { LogSalvage, type LostPart, type SalvagePlan, type SalvageReport } from "../log/salvage_log.ts";
 import type { StorageTree } from "../log/storage.ts";
 import { type Command, type CommandInput, type CommandIo, UsageError } from "./command.ts";
 import { refuseExisting } from "./refuse_existing.ts";
 import { countText } from "./count_text.ts";
-import { LOG_TARGET_WORDS, type LogTarget, logTargetOptions, openLogTargets } from "./log_target.ts";
+import { LOG_TARGET_WORDS, type LogTarget, logTargetOptions, openLogTargets, requireSegments } from "./log_target.ts";
 import { Progress } from "./progress.ts";
 import { segmentBytesOf } from "./segment_bytes.ts";
 import { sizeText } from "./size_text.ts";
+import { textOrJson } from "./text_or_json.ts";
 
 /** The command. */
 export const logSalvageCommand: Command = {
@@ -47,8 +47,7 @@ export const logSalvageCommand: Command = {
 const MIB = 1024 * 1024;
 
 async function run(io: CommandIo, input: CommandInput): Promise<number> {
-  const form = input.text("output") ?? "text";
-  if (form !== "text" && form !== "json") throw new UsageError(`-o ${form}: expected text or json`);
+  const form = textOrJson(input);
   const out = input.text("out");
   if (out === undefined && !input.flag("plan")) {
     throw new UsageError("log salvage: --out NEWDIR is needed, the folder to make; or --plan to write nothing");
@@ -56,10 +55,8 @@ async function run(io: CommandIo, input: CommandInput): Promise<number> {
   if (out !== undefined) await refuseExisting(io, out);
   const { close, damage, targets } = await openLogTargets(io, input);
   try {
-    for (const { file, fileType, name, place } of targets) {
-      if (file !== undefined && fileType !== "log") {
-        throw new UsageError(`${name}: partitions, log directories and .log files are rescued, not such a file alone`);
-      }
+    requireSegments(targets, "rescued");
+    for (const { name, place } of targets) {
       if (targets.length > 1 && place === undefined) throw new UsageError(`${name}: no name tells its partition`);
     }
     const printer = form === "json" ? new JsonPrinter(io) : new TextPrinter(io);
@@ -112,7 +109,6 @@ class Salvager {
 
   async #partition(target: LogTarget, isSingle: boolean, progress: Progress): Promise<void> {
     const salvage = await LogSalvage.survey(target.storage, {
-      crc32c: await loadCrc32c(),
       includeDeleted: this.#input.flag("include-deleted"),
       onProgress: (bytes) => progress.step(bytes / MIB),
       signal: this.#io.signal,

@@ -5,15 +5,15 @@
  */
 
 import { AbortedError, KafkaError } from "../core/kafka_error.ts";
-import { loadCrc32c } from "../hash/crc32c.ts";
 import { BATCH_SIZE_STEP, collectLogStats, type LogStats } from "../log/log_stats.ts";
 import { bar, sparkline } from "./sparkline.ts";
 import { countText } from "./count_text.ts";
-import { type Command, type CommandInput, type CommandIo, UsageError } from "./command.ts";
-import { LOG_TARGET_WORDS, type LogTarget, logTargetOptions, openLogTargets } from "./log_target.ts";
+import type { Command, CommandInput, CommandIo } from "./command.ts";
+import { LOG_TARGET_WORDS, type LogTarget, logTargetOptions, openLogTargets, requireSegments } from "./log_target.ts";
 import { Progress } from "./progress.ts";
 import { segmentBytesOf } from "./segment_bytes.ts";
 import { sizeText } from "./size_text.ts";
+import { textOrJson } from "./text_or_json.ts";
 
 /** The command. */
 export const logStatsCommand: Command = {
@@ -30,22 +30,17 @@ export const logStatsCommand: Command = {
 const MIB = 1024 * 1024;
 
 async function run(io: CommandIo, input: CommandInput): Promise<number> {
-  const form = input.text("output") ?? "text";
-  if (form !== "text" && form !== "json") throw new UsageError(`-o ${form}: expected text or json`);
-  const [codecs, crc32c] = [await io.codecs(), await loadCrc32c()];
+  const form = textOrJson(input);
+  const codecs = await io.codecs();
   const { close, damage, targets } = await openLogTargets(io, input);
   try {
-    for (const { file, fileType, name } of targets) {
-      if (file === undefined || fileType === "log") continue;
-      throw new UsageError(`${name}: partitions, log directories and .log files are counted, not such a file alone`);
-    }
+    requireSegments(targets, "counted");
     const progress = new Progress(io, "MiB", io.errIsTerminal ? (await segmentBytesOf(targets)) / MIB : 0);
     let unread = damage.length;
     for (const target of targets) {
       try {
         const stats = await collectLogStats(target.storage, {
           codecs,
-          crc32c,
           onProgress: (bytes) => progress.step(bytes / MIB),
           signal: io.signal,
         });

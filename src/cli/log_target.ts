@@ -62,6 +62,18 @@ export interface LogTargets {
   close(): Promise<void>;
 }
 
+/**
+ * Refuses files that are no segments; `deed` says what the command does with those that are.
+ *
+ * @throws UsageError
+ */
+export function requireSegments(targets: readonly LogTarget[], deed: string): void {
+  for (const { file, fileType, name } of targets) {
+    if (file === undefined || fileType === "log") continue;
+    throw new UsageError(`${name}: partitions, log directories and .log files are ${deed}, not such a file alone`);
+  }
+}
+
 /** Options of every command that takes such words. */
 export const logTargetOptions: Readonly<Record<string, CommandOption>> = {
   topic: {

@@ -6,16 +6,16 @@
  */
 
 import { AbortedError, KafkaError } from "../core/kafka_error.ts";
-import { loadCrc32c } from "../hash/crc32c.ts";
 import type { Anomaly } from "../log/anomaly.ts";
 import { verifyLog, type VerifySummary } from "../log/verify_log.ts";
 import { verifyLogDirectory } from "../log/verify_log_directory.ts";
-import { type Command, type CommandInput, type CommandIo, UsageError } from "./command.ts";
+import type { Command, CommandInput, CommandIo } from "./command.ts";
 import { countText } from "./count_text.ts";
-import { LOG_TARGET_WORDS, type LogTarget, logTargetOptions, openLogTargets } from "./log_target.ts";
+import { LOG_TARGET_WORDS, type LogTarget, logTargetOptions, openLogTargets, requireSegments } from "./log_target.ts";
 import { Progress } from "./progress.ts";
 import { segmentBytesOf } from "./segment_bytes.ts";
 import { sizeText } from "./size_text.ts";
+import { textOrJson } from "./text_or_json.ts";
 
 /** The command. */
 export const logVerifyCommand: Command = {
@@ -43,16 +43,11 @@ interface Counted {
 }
 
 async function run(io: CommandIo, input: CommandInput): Promise<number> {
-  const form = input.text("output") ?? "text";
-  if (form !== "text" && form !== "json") throw new UsageError(`-o ${form}: expected text or json`);
+  const form = textOrJson(input);
   const codecs = input.flag("quick") ? undefined : await io.codecs();
-  const crc32c = await loadCrc32c();
   const { close, damage, targets } = await openLogTargets(io, input);
   try {
-    for (const { file, fileType, name } of targets) {
-      if (file === undefined || fileType === "log") continue;
-      throw new UsageError(`${name}: partitions, log directories and .log files are checked, not such a file alone`);
-    }
+    requireSegments(targets, "checked");
     const printer = form === "json" ? new JsonPrinter(io) : io.outIsTerminal ? new TextPrinter(io) : new RowPrinter(io);
     const progress = new Progress(io, "MiB", io.errIsTerminal ? (await segmentBytesOf(targets)) / MIB : 0);
     const total: Counted = { damage: 0, notes: 0 };
@@ -65,7 +60,6 @@ async function run(io: CommandIo, input: CommandInput): Promise<number> {
         const verification = verifyLog(target.storage, {
           ...target.place,
           codecs,
-          crc32c,
           checkpoints: target.checkpoints,
           cleanShutdown: target.checkpoints?.cleanShutdown,
           onProgress: (bytes) => progress.step(bytes / MIB),

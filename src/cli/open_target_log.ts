@@ -1,5 +1,4 @@
 import { StorageError } from "../core/kafka_error.ts";
-import { loadCrc32c } from "../hash/crc32c.ts";
 import { Log } from "../log/log.ts";
 import type { LogTarget } from "./log_target.ts";
 
@@ -18,7 +17,6 @@ export async function openTargetLog({ checkpoints, file, fileType, name, place, 
   const { highWatermark, logStartOffset } = checkpoints ?? {};
   return await Log.open(storage, {
     mode: "inspect",
-    crc32c: await loadCrc32c(),
     ...place,
     ...(highWatermark === undefined ? {} : { highWatermark }),
     ...(logStartOffset === undefined ? {} : { logStartOffset }),

@@ -8,6 +8,7 @@ import type { Admin } from "../admin/admin.ts";
 import { clusterOptions, clusterSettings } from "./cluster_options.ts";
 import { type Command, type CommandInput, type CommandIo, type CommandOption, UsageError } from "./command.ts";
 import { table } from "./table.ts";
+import { textOrJson } from "./text_or_json.ts";
 
 const json: CommandOption = {
   type: "string",
@@ -25,12 +26,6 @@ async function withAdmin(io: CommandIo, input: CommandInput, run: (admin: Admin)
     await admin.close();
   }
   return 0;
-}
-
-function isJson(input: CommandInput): boolean {
-  const form = input.text("output") ?? "text";
-  if (form !== "text" && form !== "json") throw new UsageError(`-o ${form}: expected text or json`);
-  return form === "json";
 }
 
 function wholeNumber(input: CommandInput, name: string): number | undefined {
@@ -52,10 +47,11 @@ export const topicListCommand: Command = {
     withAdmin(io, input, async (admin) => {
       const topics = await admin.listTopics({ internal: input.flag("internal"), signal: io.signal });
       const rows = topics.sort((a, b) => a.name < b.name ? -1 : 1);
-      if (isJson(input)) await io.out(rows.map((topic) => `${JSON.stringify(topic)}\n`).join(""));
-      else {await io.out(
-          table(io, ["topic", "partitions"], rows.map((topic) => [topic.name, String(topic.partitionCount)])),
-        );}
+      await io.out(
+        textOrJson(input) === "json"
+          ? rows.map((topic) => `${JSON.stringify(topic)}\n`).join("")
+          : table(io, ["topic", "partitions"], rows.map((topic) => [topic.name, String(topic.partitionCount)])),
+      );
     }),
 };
 
@@ -101,7 +97,9 @@ export const topicDescribeCommand: Command = {
   run: (io, input) =>
     withAdmin(io, input, async (admin) => {
       const topics = await admin.describeTopics(input.words, { signal: io.signal });
-      if (isJson(input)) return await io.out(topics.map((topic) => `${JSON.stringify(topic)}\n`).join(""));
+      if (textOrJson(input) === "json") {
+        return await io.out(topics.map((topic) => `${JSON.stringify(topic)}\n`).join(""));
+      }
       const rows: string[][] = [];
       for (const topic of topics) {
         const offsets = async (at: "earliest" | "latest") =>

@@ -124,15 +124,3 @@ export function decompressionLimit(codec: string, limit: number, cause?: unknown
     ...(cause === undefined ? {} : { cause }),
   });
 }
-
-/** One buffer of `size` bytes with all of `chunks`; the chunk itself when there is one. */
-export function joined(chunks: readonly Uint8Array[], size: number): Uint8Array {
-  if (chunks.length === 1) return chunks[0]!;
-  const bytes = new Uint8Array(size);
-  let at = 0;
-  for (const chunk of chunks) {
-    bytes.set(chunk, at);
-    at += chunk.length;
-  }
-  return bytes;
-}

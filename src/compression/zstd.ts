@@ -4,8 +4,9 @@
  * @module
  */
 
+import { concatenate } from "../bytes/concatenate.ts";
 import { CompressionError } from "../core/kafka_error.ts";
-import { type Codec, compressionLevel, corruptCompression, decompressionLimit, joined } from "./codec.ts";
+import { type Codec, compressionLevel, corruptCompression, decompressionLimit } from "./codec.ts";
 import { zstdFrames } from "./zstd_frames.ts";
 
 /** What of a zstd library is needed. */
@@ -45,7 +46,7 @@ export function zstdCodec(library: ZstdLibrary): Codec {
         parts.push(part);
         total += part.length;
       }
-      return joined(parts, total);
+      return parts.length === 1 ? parts[0]! : concatenate(parts);
     },
   };
 }

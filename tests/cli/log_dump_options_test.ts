@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
+import { concatenate } from "../../src/bytes/concatenate.ts";
 import { crc32c } from "../../src/hash/crc32c.ts";
 import { MemoryStorage } from "../../src/log/memory_storage.ts";
 import { RecordBatchBuilder } from "../../src/records/record_batch_builder.ts";
@@ -31,9 +32,7 @@ function batchOf(value: Uint8Array | string | null, baseOffset = 0, timestamp = 
   return builder.seal({ crc32c, baseOffset }).slice();
 }
 
-function joined(...parts: Uint8Array[]): Uint8Array {
-  return Uint8Array.from(parts.flatMap((part) => [...part]));
-}
+const joined = (...parts: readonly Uint8Array[]): Uint8Array => concatenate(parts);
 
 /** The batch lines of text. */
 function batchLines({ out }: Ran): string[] {

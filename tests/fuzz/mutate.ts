@@ -1,3 +1,5 @@
+import { concatenate } from "../../src/bytes/concatenate.ts";
+
 /** Numbers that are wrong in a length, a count or an offset more often than others. */
 const INTERESTING = [0, 1, -1, -2, 2, 127, 128, 255, 256, 32767, 65535, 0x7fffffff, -0x80000000, 0x10000, 1 << 20];
 /** No input gets longer, so that one takes little time. */
@@ -60,12 +62,4 @@ function tailOf(bytes: Uint8Array, below: (count: number) => number): Uint8Array
   return bytes.subarray(below(bytes.length + 1));
 }
 
-function joined(...parts: readonly Uint8Array[]): Uint8Array {
-  const bytes = new Uint8Array(parts.reduce((size, part) => size + part.length, 0));
-  let at = 0;
-  for (const part of parts) {
-    bytes.set(part, at);
-    at += part.length;
-  }
-  return bytes;
-}
+const joined = (...parts: readonly Uint8Array[]): Uint8Array => concatenate(parts);

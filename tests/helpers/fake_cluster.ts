@@ -6,6 +6,7 @@
  */
 
 import { gunzipSync, gzipSync } from "fflate";
+import { concatenate } from "../../src/bytes/concatenate.ts";
 import { Reader } from "../../src/bytes/reader.ts";
 import { Writer } from "../../src/bytes/writer.ts";
 import { type ClientContext, clientContext } from "../../src/client/client_context.ts";
@@ -218,7 +219,7 @@ export class FakeCluster {
         writer.int32(correlationId);
         if (version >= route.flexibleFrom && call.api !== "ApiVersions") writer.unsignedVarint(0);
         route.encode(writer, this.after?.(call, body) ?? body, version);
-        const bytes = joined(writer.finish());
+        const bytes = concatenate(writer.finish());
         const sent = this.frame?.(call, bytes) ?? bytes;
         const length = new Uint8Array(4);
         new DataView(length.buffer).setInt32(0, sent.length);
@@ -447,19 +448,8 @@ function slice(partition: FakePartition, offset: number, end: number, max: numbe
     return batch.lastOffset >= offset && batch.baseOffset < end;
   });
   if (batches.length === 0) return new Uint8Array(0);
-  const all = joined(batches);
+  const all = concatenate(batches);
   const least = batches[0]!.length;
   if (max < least) return first ? batches[0]! : new Uint8Array(0);
   return all.subarray(0, max);
-}
-
-/** The parts in one piece. */
-export function joined(parts: readonly Uint8Array[]): Uint8Array {
-  const whole = new Uint8Array(parts.reduce((size, part) => size + part.length, 0));
-  let at = 0;
-  for (const part of parts) {
-    whole.set(part, at);
-    at += part.length;
-  }
-  return whole;
 }

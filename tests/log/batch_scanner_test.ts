@@ -4,6 +4,7 @@ import { describe, test } from "node:test";
 import { fileURLToPath } from "node:url";
 import { gunzipSync } from "node:zlib";
 import { nodeStorage } from "../../adapters/storage_node.ts";
+import { concatenate } from "../../src/bytes/concatenate.ts";
 import { COMPRESSION_TYPES, type CompressionType } from "../../src/compression/codec.ts";
 import { crc32c } from "../../src/hash/crc32c.ts";
 import { type BatchHeader, BatchScanner } from "../../src/log/batch_scanner.ts";
@@ -42,16 +43,6 @@ async function fileOf(bytes: Uint8Array): Promise<StoredFile> {
   const file = await new MemoryStorage().open("x.log", { create: true });
   await file.append([bytes]);
   return file;
-}
-
-function joined(parts: readonly Uint8Array[]): Uint8Array {
-  const bytes = new Uint8Array(parts.reduce((sum, part) => sum + part.length, 0));
-  let at = 0;
-  for (const part of parts) {
-    bytes.set(part, at);
-    at += part.length;
-  }
-  return bytes;
 }
 
 /** A batch as it lies in a log from `offset` on. */
@@ -107,7 +98,7 @@ describe("batch scanner", () => {
   test("steps over batches of any size, from any start", async () => {
     const sizes = [1, 5000, 3_000_000, 1, 4032, 4033, 70_000, 300_000, 2];
     const parts = sizes.map((size, offset) => batchAt(offset, "x".repeat(size)));
-    const file = await fileOf(joined(parts));
+    const file = await fileOf(concatenate(parts));
     const all = await scanned(new BatchScanner(file, 0, file.size));
     assert.deepEqual(all.map((header) => [header.baseOffset, header.size]), parts.map((part, i) => [i, part.length]));
     for (const [i, { position }] of all.entries()) {
@@ -118,7 +109,7 @@ describe("batch scanner", () => {
   test("ends before a torn batch, before zeros, and where fewer bytes are left than tell a batch", async () => {
     const whole = batchAt(0, "a");
     for (const tail of [batchAt(1, "b").subarray(0, 68), new Uint8Array(100), batchAt(1, "b").subarray(0, 17)]) {
-      const file = await fileOf(joined([whole, tail]));
+      const file = await fileOf(concatenate([whole, tail]));
       const scanner = new BatchScanner(file, 0, file.size);
       assert.equal((await scanned(scanner)).length, 1);
       assert.equal(scanner.position, whole.length);
@@ -142,7 +133,7 @@ describe("batch scanner", () => {
       [change(23, 0xff), "CORRUPT_RECORD"],
     ];
     for (const [batch, code] of bad) {
-      const file = await fileOf(joined([batchAt(0, "a"), batch]));
+      const file = await fileOf(concatenate([batchAt(0, "a"), batch]));
       const scanner = new BatchScanner(file, 0, file.size, { topic: "orders", partition: 3, file: "x.log" });
       await scanner.next();
       await assert.rejects(scanner.next(), {
@@ -161,7 +152,9 @@ describe("finding a batch behind damage", () => {
 
   test("it is found at any byte, across the windows of the search", async () => {
     for (const before of [0, 1, 1000, 262_144 - 30, 262_144 - 10, 262_144, 700_000]) {
-      const file = await fileOf(joined([new Uint8Array(before).fill(0xee), batchAt(7, "a"), Uint8Array.of(1, 2, 3)]));
+      const file = await fileOf(
+        concatenate([new Uint8Array(before).fill(0xee), batchAt(7, "a"), Uint8Array.of(1, 2, 3)]),
+      );
       assert.deepEqual(await findIntactBatch(file, range(file), 1_000_000, crc32c), { offset: 7, position: before });
     }
   });

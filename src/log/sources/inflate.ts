@@ -9,7 +9,8 @@
  */
 
 import { Gunzip, Inflate as RawInflate } from "fflate";
-import { corruptCompression, joined } from "../../compression/codec.ts";
+import { concatenate } from "../../bytes/concatenate.ts";
+import { corruptCompression } from "../../compression/codec.ts";
 import { CompressionError } from "../../core/kafka_error.ts";
 import { crc32 } from "../../hash/crc32.ts";
 import type { ByteSource } from "./read_only_storage.ts";
@@ -106,7 +107,7 @@ class Tail {
 
   /** The `size` bytes before `end`. */
   before(end: number, size: number): DataView {
-    const bytes = joined(this.#pieces, this.#kept);
+    const bytes = concatenate(this.#pieces);
     const at = this.#kept - (this.end - end) - size;
     if (at < 0) throw corruptCompression("gzip", "a member has no end");
     return new DataView(bytes.buffer, bytes.byteOffset + at, size);

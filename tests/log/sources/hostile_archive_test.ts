@@ -3,6 +3,7 @@ import { readFileSync } from "node:fs";
 import { after, describe, test } from "node:test";
 import { nativeInflate } from "../../../adapters/inflate_native.ts";
 import { nodeStorage } from "../../../adapters/storage_node.ts";
+import { concatenate } from "../../../src/bytes/concatenate.ts";
 import { AbortedError, KafkaError, StorageError } from "../../../src/core/kafka_error.ts";
 import { seededRandom } from "../../../src/core/random.ts";
 import { MemoryStorage } from "../../../src/log/memory_storage.ts";
@@ -77,15 +78,7 @@ function tarHeader(fields: { name: string; size?: string; type?: string; magic?:
   return header;
 }
 
-function joined(...parts: Uint8Array[]): Uint8Array {
-  const bytes = new Uint8Array(parts.reduce((sum, part) => sum + part.length, 0));
-  let at = 0;
-  for (const part of parts) {
-    bytes.set(part, at);
-    at += part.length;
-  }
-  return bytes;
-}
+const joined = (...parts: readonly Uint8Array[]): Uint8Array => concatenate(parts);
 
 function block(text: string): Uint8Array {
   const bytes = new TextEncoder().encode(text);
