@@ -16,6 +16,7 @@ import { checkServerIdentity, connect as connectTls, type ConnectionOptions, typ
 import { ConfigError, ConnectionError } from "../src/core/kafka_error.ts";
 import { checkTlsOptions } from "../src/transport/check_tls_options.ts";
 import { connectAbortedError, connectError } from "../src/transport/connect_error.ts";
+import { gather } from "../src/transport/gather.ts";
 import { Inbox } from "../src/transport/inbox.ts";
 import {
   closedError,
@@ -31,6 +32,8 @@ export type { Connect, ConnectOptions, Listen, Listener, TlsOptions, Transport }
 
 const KEEP_ALIVE_MS = 30_000;
 const READ_BUFFER_SIZE = 64 * 1024;
+/** A message of so many bytes is copied into one piece. */
+const SCRATCH_SIZE = 64 * 1024;
 /**
  * Bytes that may wait for a reader when the runtime makes the chunks. Generous, since `node:tls` of Deno 2.9 forgets to
  * report an end of stream that arrives while a socket is stopped.
@@ -163,6 +166,7 @@ class NodeTransport implements Transport {
   /** Bytes that may wait for a reader before the socket is stopped. */
   #capacity = 0;
   #paused = false;
+  #scratch: Uint8Array | undefined;
   #rejectWrite: ((error: ConnectionError) => void) | undefined;
   /** Why writes are refused. */
   #broken: ConnectionError | undefined;
@@ -203,13 +207,16 @@ class NodeTransport implements Transport {
   write(parts: readonly Uint8Array[]): Promise<void> {
     if (this.#broken !== undefined) return Promise.reject(this.#broken);
     if (this.#rejectWrite !== undefined) return Promise.reject(overlapError("write"));
-    const filled = parts.filter((part) => part.length > 0);
+    // Parts cost 2 to 4 µs each, so a small message leaves as one; a large one goes by reference in one writev.
+    const isSmall = parts.reduce((size, part) => size + part.length, 0) <= SCRATCH_SIZE;
+    const filled = isSmall
+      ? [...gather(parts, this.#scratch ??= new Uint8Array(SCRATCH_SIZE))]
+      : parts.filter((part) => part.length > 0);
     const last = filled.pop();
     if (last === undefined) return Promise.resolve();
     return new Promise((resolve, reject) => {
       this.#rejectWrite = reject;
       const socket = this.#socket!;
-      // Corked parts leave in one writev, by reference.
       socket.cork();
       for (const part of filled) socket.write(part);
       // Only this callback says that the kernel has all of it: "drain" does not come for less than the high-water mark.

@@ -11,32 +11,20 @@ import { RECORD_BATCH_OVERHEAD } from "../records/record_batch.ts";
 import { type HeaderInput, RecordBatchBuilder } from "../records/record_batch_builder.ts";
 import type { BufferPool } from "./buffer_pool.ts";
 import { PartitionQueue } from "./partition_queue.ts";
-import { ProducerBatch, type Reject, type Resolve } from "./producer_batch.ts";
+import { ProducerBatch, type RecordFigures } from "./producer_batch.ts";
 import type { Payload } from "./record_metadata.ts";
 import { type StickyOptions, StickyPartitioner } from "./sticky_partitioner.ts";
 
 /** A record ready to be appended. */
-export interface PreparedRecord {
+export interface PreparedRecord extends RecordFigures {
   /** Key. */
   readonly key: Payload | null;
   /** Value. */
   readonly value: Payload | null;
   /** Headers. */
   readonly headers: readonly HeaderInput[];
-  /** Milliseconds since 1970. */
-  readonly timestamp: number;
   /** Upper bound of its size as the only record of a batch, in bytes. */
   readonly bound: number;
-  /** Bytes of the key; −1 without one. */
-  readonly keySize: number;
-  /** Bytes of the value; −1 for null. */
-  readonly valueSize: number;
-  /** Told where it was stored. */
-  readonly resolve: Resolve;
-  /** Told that it failed. */
-  readonly reject: Reject;
-  /** Its number in the group it is sent with; −1 when it is sent by itself. */
-  readonly index: number;
 }
 
 /** What an accumulator needs. */
@@ -55,9 +43,15 @@ export interface AccumulatorOptions {
   readonly onBatch: (full: boolean) => void;
 }
 
-interface TopicQueues {
+/** The queues of one topic. */
+export interface TopicQueues {
+  /** Topic. */
+  readonly topic: string;
+  /** How well its batches compress, as far as it is known. */
   compressionRatio: number;
+  /** By partition; undefined for those that no record was ever appended to. */
   readonly partitions: (PartitionQueue | undefined)[];
+  /** Where records without a key go. */
   readonly sticky: StickyPartitioner;
 }
 
@@ -92,34 +86,66 @@ export class Accumulator {
     return { end: () => void this.#hurried-- };
   }
 
-  /**
-   * Appends a record to the open batch of its partition (−1: the topic's current sticky one). Answers 0 when it is done,
-   * else the bytes of memory it takes to begin a new batch: get a buffer and call again with it.
-   */
-  append(topic: TopicMetadata, partition: number, record: PreparedRecord, buffer?: Uint8Array): number {
-    const queues = this.#topicQueues(topic.name);
-    const sticky = partition < 0;
-    const target = sticky ? queues.sticky.current(topic) : partition;
-    const queue = queues.partitions[target] ??= new PartitionQueue(topic.name, target);
-    let batch = queue.open;
-    const before = batch === undefined ? 0 : batch.builder.size;
-    if (batch === undefined || !this.#add(batch, record)) {
-      if (batch !== undefined) this.#close(queue);
-      const size = Math.max(this.#options.bufferSize, record.bound);
-      const memory = buffer ?? this.#options.pool.tryTake(size);
-      if (memory === undefined) return size;
-      batch = this.#open(queue, memory);
-      this.#add(batch, record);
-      if (sticky) queues.sticky.appended(topic, batch.builder.size, batch.builder.isFull);
-      this.#options.onBatch(batch.builder.isFull);
-    } else {
-      if (buffer !== undefined) this.#options.pool.release(buffer);
-      const full = batch.builder.isFull;
-      if (sticky) queues.sticky.appended(topic, batch.builder.size - before, full);
-      if (full) this.#options.onBatch(true);
+  /** The queues of `topic`. */
+  queuesOf(topic: string): TopicQueues {
+    let queues = this.#topics.get(topic);
+    if (queues === undefined) {
+      const partitions: (PartitionQueue | undefined)[] = [];
+      queues = {
+        topic,
+        compressionRatio: 1,
+        partitions,
+        sticky: new StickyPartitioner(this.#options.sticky, partitions),
+      };
+      this.#topics.set(topic, queues);
     }
-    if (batch.builder.isFull) this.#close(queue);
-    return 0;
+    return queues;
+  }
+
+  /**
+   * Appends a record to the open batch of its partition (−1: the topic's current sticky one) and answers that batch.
+   * Undefined when a new batch is due and there is no memory for it: get {@linkcode memoryFor} it and call again with it.
+   */
+  append(
+    queues: TopicQueues,
+    { partitions }: TopicMetadata,
+    partition: number,
+    record: PreparedRecord,
+    memory?: Uint8Array,
+  ): ProducerBatch | undefined {
+    const isSticky = partition < 0;
+    const target = isSticky ? queues.sticky.current(partitions) : partition;
+    const queue = queues.partitions[target] ??= new PartitionQueue(queues.topic, target);
+    let batch = queue.open;
+    let before = 0;
+    let isNew = false;
+    if (batch !== undefined) {
+      before = batch.builder.size;
+      if (this.#add(batch, record)) {
+        if (memory !== undefined) this.#options.pool.release(memory);
+      } else {
+        this.#close(queue);
+        batch = undefined;
+      }
+    }
+    if (batch === undefined) {
+      const buffer = memory ?? this.#options.pool.tryTake(this.memoryFor(record));
+      if (buffer === undefined) return undefined;
+      batch = this.#open(queues, queue, buffer);
+      this.#add(batch, record);
+      before = 0;
+      isNew = true;
+    }
+    const { isFull, size } = batch.builder;
+    if (isSticky) queues.sticky.appended(partitions, size - before, isFull);
+    if (isFull) this.#close(queue);
+    else if (isNew) this.#options.onBatch(false);
+    return batch;
+  }
+
+  /** Bytes of memory for a batch that begins with `record`. */
+  memoryFor({ bound }: PreparedRecord): number {
+    return Math.max(this.#options.bufferSize, bound);
   }
 
   /** Whether the open batch of a partition has room for a record that takes `bound` bytes at most. */
@@ -219,30 +245,14 @@ export class Accumulator {
     ));
   }
 
-  #topicQueues(name: string): TopicQueues {
-    let queues = this.#topics.get(name);
-    if (queues === undefined) {
-      const partitions: (PartitionQueue | undefined)[] = [];
-      const sticky = new StickyPartitioner(this.#options.sticky, partitions);
-      queues = { compressionRatio: 1, partitions, sticky };
-      this.#topics.set(name, queues);
-    }
-    return queues;
-  }
-
-  #add(
-    batch: ProducerBatch,
-    { timestamp, key, value, headers, resolve, reject, keySize, valueSize, index, bound }: PreparedRecord,
-  ): boolean {
+  #add(batch: ProducerBatch, { timestamp, key, value, headers, keySize, valueSize, bound }: PreparedRecord): boolean {
     if (!batch.builder.append(timestamp, key, value, headers, keySize, valueSize)) return false;
     if (bound > batch.largestRecord) batch.largestRecord = bound;
-    batch.added(resolve, reject, timestamp, keySize, valueSize, index);
     return true;
   }
 
-  #open(queue: PartitionQueue, buffer: Uint8Array): ProducerBatch {
+  #open({ compressionRatio }: TopicQueues, queue: PartitionQueue, buffer: Uint8Array): ProducerBatch {
     const { batchSize, clock } = this.#options;
-    const { compressionRatio } = this.#topics.get(queue.topic)!;
     // The first record always has room, so that one larger than a batch is a full batch by itself.
     const builder = new RecordBatchBuilder(buffer, { limit: batchSize, compressionRatio });
     const batch = new ProducerBatch(queue.topic, queue.partition, builder, buffer, clock.now(), queue.takeOrdinal());

@@ -22,10 +22,10 @@ import { AbortedError, ClosedError, ConfigError, KafkaError, ProduceError, Timeo
 import { Queue } from "../core/queue.ts";
 import { murmur2 } from "../hash/murmur2.ts";
 import { type HeaderInput, recordBound } from "../records/record_batch_builder.ts";
-import { Accumulator, type PreparedRecord } from "./accumulator.ts";
+import { Accumulator, type PreparedRecord, type TopicQueues } from "./accumulator.ts";
 import { BufferPool } from "./buffer_pool.ts";
 import { type ClusterView, clusterView } from "./partitioner.ts";
-import type { Reject, Resolve } from "./producer_batch.ts";
+import type { ProducerBatch, Receiver } from "./producer_batch.ts";
 import { ProducerIdentity } from "./producer_identity.ts";
 import { type Metric, ProducerMetrics } from "./producer_metrics.ts";
 import { levelInUse, type ProducerOptions, type ProducerSettings, resolveProducerOptions } from "./producer_options.ts";
@@ -53,16 +53,21 @@ export interface SendOptions {
 /** A record that waits in its topic's line, or a mark in it. */
 type Pending<K, V> = PendingRecord<K, V> | { readonly reached: () => void };
 
-interface PendingRecord<K, V> {
+/** A record that was sent, as far as it is on its way. */
+interface SentRecord<K, V> {
   /** What is appended; a promise while a serializer is at work. */
   readonly prepared: PreparedRecord | Promise<PreparedRecord>;
   /** The record itself, where a partitioner may want to see it. */
   readonly source: ProducerRecord<K, V> | undefined;
   /** The partition the record asks for, if it does. */
   readonly partition: number | undefined;
-  readonly reject: Reject;
+  /** Who is told of it, and under which number. */
+  readonly receiver: Receiver;
   readonly index: number;
   readonly signal: AbortSignal | undefined;
+}
+
+interface PendingRecord<K, V> extends SentRecord<K, V> {
   /** When it has waited long enough, but for the time that serializers took. */
   readonly deadline: number;
   /** Whether it was appended or rejected. */
@@ -74,6 +79,7 @@ interface PendingRecord<K, V> {
 /** What the producer knows of one topic. */
 interface TopicState<K, V> {
   readonly name: string;
+  readonly queues: TopicQueues;
   metadata: TopicMetadata | undefined;
   readonly pending: Queue<Pending<K, V>>;
   working: boolean;
@@ -97,6 +103,8 @@ export class Producer<K = Payload, V = Payload> {
   /** Undefined where records go straight into their batch. */
   readonly #steps: RecordSteps<K, V> | undefined;
   readonly #topics = new Map<string, TopicState<K, V>>();
+  /** The one asked for last, which mostly is the next one, too. */
+  #topic: TopicState<K, V> | undefined;
   readonly #prepared: { -readonly [K in keyof PreparedRecord]: PreparedRecord[K] } = {
     key: null,
     value: null,
@@ -105,9 +113,6 @@ export class Producer<K = Payload, V = Payload> {
     bound: 0,
     keySize: -1,
     valueSize: -1,
-    resolve: () => {},
-    reject: () => {},
-    index: -1,
   };
   readonly #keyScratch = new Uint8Array(256);
   #sender: Sender | undefined;
@@ -181,7 +186,18 @@ export class Producer<K = Payload, V = Payload> {
    * memory did not come within `maxBlockMs`; AbortedError; ClosedError.
    */
   send(record: ProducerRecord<K, V>, options?: SendOptions): Promise<RecordMetadata> {
-    return new Promise((resolve, reject) => this.#send(record, resolve, reject, options?.signal, -1));
+    const signal = options?.signal;
+    if (this.#steps === undefined && signal === undefined && this.#closing === undefined) {
+      try {
+        const batch = this.#appendAtOnce(record);
+        if (batch !== undefined) return batch.outcomeOfLast(this.#prepared);
+      } catch (cause) {
+        return Promise.reject(asKafkaError(cause));
+      }
+    }
+    const { promise, resolve, reject } = deferred<RecordMetadata>();
+    this.#send(record, { stored: resolve, failed: reject }, -1, signal);
+    return promise;
   }
 
   /**
@@ -194,7 +210,7 @@ export class Producer<K = Payload, V = Payload> {
     return new Promise((resolve, reject) => {
       const group = new SendGroup(resolve, reject);
       const signal = options?.signal;
-      for (const record of records) this.#send(record, group.resolve, group.reject, signal, group.add());
+      for (const record of records) this.#send(record, group, group.add(), signal);
       group.end();
     });
   }
@@ -205,7 +221,7 @@ export class Producer<K = Payload, V = Payload> {
    */
   writable(topic: string, strategy?: QueuingStrategy<TopicRecord<K, V>>): WritableStream<TopicRecord<K, V>> {
     const sink = new TopicSink<K, V>(topic, {
-      send: (record, resolve, reject) => this.#send(record, resolve, reject, undefined, -1),
+      send: (record, receiver) => this.#send(record, receiver, -1, undefined),
       ready: () => this.#lineEnd(this.#topicState(topic)),
       flush: () => this.flush(),
     });
@@ -302,96 +318,100 @@ export class Producer<K = Payload, V = Payload> {
 
   #send(
     record: ProducerRecord<K, V>,
-    resolve: Resolve,
-    reject: Reject,
-    signal: AbortSignal | undefined,
+    receiver: Receiver,
     index: number,
+    signal: AbortSignal | undefined,
   ): void {
-    if (this.#steps !== undefined) return this.#sendInSteps(this.#steps, record, resolve, reject, signal, index);
+    if (this.#steps !== undefined) return this.#sendInSteps(this.#steps, record, receiver, index, signal);
     try {
-      if (this.#closing !== undefined || this.#startupError !== undefined || signal !== undefined) {
-        this.#throwIfUnable(record.topic, signal);
-      }
-      // Without serializers these are bytes and text, or refused here.
-      const prepared = this.#prepare(record as ProducerRecord, resolve, reject, index);
-      this.#place(record.topic, record.partition, prepared, undefined, signal);
+      this.#throwIfUnable(record.topic, signal);
+      const batch = this.#appendAtOnce(record);
+      if (batch !== undefined) return batch.tellOfLast(receiver, index, this.#prepared);
+      const prepared = detached(this.#prepare(record as ProducerRecord));
+      const { partition } = record;
+      this.#enqueue(this.#topicOf(record), { prepared, source: undefined, partition, receiver, index, signal });
     } catch (cause) {
-      reject(asKafkaError(cause), index);
+      receiver.failed(asKafkaError(cause), index);
     }
+  }
+
+  /**
+   * Appends a record that has nothing to wait for, and answers its batch. Hot: nothing of the record is kept but its bytes
+   * and what the batch notes of it.
+   */
+  #appendAtOnce(record: ProducerRecord<K, V>): ProducerBatch | undefined {
+    const topic = this.#topicOf(record);
+    if (!this.#canAppend(topic)) return undefined;
+    // Without serializers it is bytes and text, or refused here.
+    const prepared = this.#prepare(record as ProducerRecord);
+    return this.#append(topic, this.#partition(record.partition, prepared, topic, undefined), prepared);
   }
 
   #sendInSteps(
     steps: RecordSteps<K, V>,
     given: ProducerRecord<K, V>,
-    resolve: Resolve,
-    reject: Reject,
-    signal: AbortSignal | undefined,
+    receiver: Receiver,
     index: number,
+    signal: AbortSignal | undefined,
   ): void {
-    if (typeof given !== "object" || given === null) return reject(asKafkaError(new TypeError(String(given))), index);
+    if (typeof given !== "object" || given === null) {
+      return receiver.failed(asKafkaError(new TypeError(String(given))), index);
+    }
     const record = steps.intercepted(given);
-    const outcome = steps.outcome(record, resolve, reject);
+    const outcome = steps.outcome(record, receiver);
     try {
       this.#throwIfUnable(record.topic, signal);
-      checkTopic(record);
+      const topic = this.#topicOf(record);
       const serialized = steps.serialized(record, outcome);
+      const { partition } = record;
       const source = steps.choosesPartition ? { ...record } : undefined;
-      // A copy, since the program's own partitioner might send, too.
-      const prepare = (bytes: ProducerRecord) => ({
-        ...this.#prepare(bytes, outcome.resolve, outcome.reject, index),
-      });
+      const sent = { source, partition, receiver: outcome.receiver, index, signal };
       if (serialized instanceof Promise) {
-        const prepared = serialized.then((bytes) => detached(prepare(bytes)));
+        const prepared = serialized.then((bytes) => detached(this.#prepare(bytes)));
         prepared.catch(() => {}); // told when its turn comes
-        this.#enqueue(this.#topicState(record.topic), {
-          prepared,
-          source,
-          partition: record.partition,
-          reject: outcome.reject,
-          index,
-          signal,
-        });
-      } else this.#place(record.topic, record.partition, prepare(serialized), source, signal);
+        this.#enqueue(topic, { ...sent, prepared });
+      } else {
+        // A copy, since the program's own partitioner might send, too.
+        this.#place(topic, { ...sent, prepared: { ...this.#prepare(serialized) } });
+      }
     } catch (cause) {
-      outcome.reject(asKafkaError(cause), index);
+      outcome.receiver.failed(asKafkaError(cause), index);
     }
+  }
+
+  /** Whether a record of `topic` has nothing to wait for but memory. It must not overtake those in the topic's line. */
+  #canAppend(topic: TopicState<K, V>): topic is TopicState<K, V> & { metadata: TopicMetadata } {
+    return this.#sender !== undefined && topic.pending.size === 0 && topic.metadata !== undefined;
+  }
+
+  /** Appends a record; undefined where the partition is not known or memory is short. */
+  #append(
+    { queues, metadata }: TopicState<K, V> & { metadata: TopicMetadata },
+    partition: number,
+    prepared: PreparedRecord,
+  ): ProducerBatch | undefined {
+    if (partition >= metadata.partitions.length) return undefined;
+    return this.#accumulator.append(queues, metadata, partition, prepared);
   }
 
   /** Appends a record if that is possible at once; else it waits in its topic's line. */
-  #place(
-    name: string,
-    partition: number | undefined,
-    prepared: PreparedRecord,
-    source: ProducerRecord<K, V> | undefined,
-    signal: AbortSignal | undefined,
-  ): void {
-    const topic = this.#topicState(name);
-    // The line must be empty, or this record would overtake those that wait in it.
-    let target: number | undefined;
-    if (this.#sender !== undefined && topic.pending.size === 0 && topic.metadata !== undefined) {
-      target = this.#partition(partition, prepared, topic.metadata, source);
-      if (target < topic.metadata.partitions.length) {
-        if (this.#accumulator.append(topic.metadata, target, prepared) === 0) return;
-      }
+  #place(topic: TopicState<K, V>, record: SentRecord<K, V> & { readonly prepared: PreparedRecord }): void {
+    const { prepared, receiver, index } = record;
+    let { partition } = record;
+    if (this.#canAppend(topic)) {
+      const chosen = this.#partition(partition, prepared, topic, record.source);
+      const batch = this.#append(topic, chosen, prepared);
+      if (batch !== undefined) return batch.tellOfLast(receiver, index, prepared);
       // Chosen once: a partitioner that counts would skip one if it were asked again.
-      if (target < 0) target = undefined;
+      if (chosen >= 0) partition = chosen;
     }
-    const { reject, index } = prepared;
-    this.#enqueue(topic, {
-      partition: target ?? partition,
-      prepared: detached(prepared),
-      source,
-      reject,
-      index,
-      signal,
-    });
+    this.#enqueue(topic, { ...record, partition, prepared: detached(prepared) });
   }
 
   /** Checks a record and measures it. */
-  #prepare(record: ProducerRecord, resolve: Resolve, reject: Reject, index: number): PreparedRecord {
+  #prepare(record: ProducerRecord): PreparedRecord {
     const { topic, timestamp, partition, value } = record;
     const key = record.key ?? null;
-    checkTopic(record);
     if (partition !== undefined && !(Number.isInteger(partition) && partition >= 0)) {
       throw invalid(record, `partition must be an integer of at least 0, not ${partition}`);
     }
@@ -423,9 +443,6 @@ export class Producer<K = Payload, V = Payload> {
     prepared.bound = bound;
     prepared.keySize = keySize;
     prepared.valueSize = valueSize;
-    prepared.resolve = resolve;
-    prepared.reject = reject;
-    prepared.index = index;
     return prepared;
   }
 
@@ -433,14 +450,14 @@ export class Producer<K = Payload, V = Payload> {
   #partition(
     wanted: number | undefined,
     record: PreparedRecord,
-    topic: TopicMetadata,
+    { metadata }: { readonly metadata: TopicMetadata },
     source: ProducerRecord<K, V> | undefined,
   ): number {
     if (wanted !== undefined) return wanted;
-    if (source !== undefined) return this.#choosePartition(this.#steps!, record, topic, source);
+    if (source !== undefined) return this.#choosePartition(this.#steps!, record, metadata, source);
     const { key } = record;
     if (key === null || this.#options.partitionerIgnoreKeys) return -1;
-    return (this.#hash(key) & 0x7fffffff) % topic.partitions.length;
+    return (this.#hash(key) & 0x7fffffff) % metadata.partitions.length;
   }
 
   #choosePartition(
@@ -480,10 +497,20 @@ export class Producer<K = Payload, V = Payload> {
     return this.#wallTime;
   }
 
+  #topicOf(record: { readonly topic: string }): TopicState<K, V> {
+    if (record.topic !== this.#topic?.name) {
+      checkTopic(record);
+      this.#topic = this.#topicState(record.topic);
+    }
+    return this.#topic!;
+  }
+
   #topicState(name: string): TopicState<K, V> {
     let topic = this.#topics.get(name);
     if (topic === undefined) {
-      topic = { name, metadata: this.#cluster.topic(name), pending: new Queue(), working: false, serializing: 0 };
+      const queues = this.#accumulator.queuesOf(name);
+      const metadata = this.#cluster.topic(name);
+      topic = { name, queues, metadata, pending: new Queue(), working: false, serializing: 0 };
       this.#topics.set(name, topic);
     }
     return topic;
@@ -494,7 +521,7 @@ export class Producer<K = Payload, V = Payload> {
     this.#sender?.wake();
   }
 
-  #enqueue(topic: TopicState<K, V>, record: Omit<PendingRecord<K, V>, "deadline" | "done" | "ignoreSignal">): void {
+  #enqueue(topic: TopicState<K, V>, record: SentRecord<K, V>): void {
     const deadline = this.#clock.now() + this.#options.maxBlockMs - topic.serializing;
     const pending: PendingRecord<K, V> = { ...record, deadline, done: false, ignoreSignal: undefined };
     const { signal } = record;
@@ -534,7 +561,7 @@ export class Producer<K = Payload, V = Payload> {
   #drop(pending: PendingRecord<K, V>, error: KafkaError): void {
     if (pending.done) return;
     this.#leave(pending);
-    pending.reject(error, pending.index);
+    pending.receiver.failed(error, pending.index);
   }
 
   #leave(pending: PendingRecord<K, V>): void {
@@ -543,7 +570,7 @@ export class Producer<K = Payload, V = Payload> {
   }
 
   async #appendWhenPossible(topic: TopicState<K, V>, pending: PendingRecord<K, V>): Promise<void> {
-    const { deadline, partition: wanted, signal, source } = pending;
+    const { deadline, index, partition: wanted, receiver, signal, source } = pending;
     let { prepared } = pending;
     if (prepared instanceof Promise) {
       const start = this.#clock.now();
@@ -551,11 +578,12 @@ export class Producer<K = Payload, V = Payload> {
       topic.serializing += this.#clock.now() - start;
     }
     const left = () => Math.max(0, deadline + topic.serializing - this.#clock.now());
-    topic.metadata ??= this.#cluster.topic(topic.name) ?? await this.#waitForTopic(topic.name, left(), signal);
-    let partition = this.#partition(wanted, prepared, topic.metadata, source);
-    if (partition >= topic.metadata.partitions.length) {
-      topic.metadata = await this.#waitForTopic(topic.name, left(), signal, partition);
-      partition = this.#partition(wanted, prepared, topic.metadata, source);
+    let metadata = topic.metadata ??= this.#cluster.topic(topic.name) ??
+      await this.#waitForTopic(topic.name, left(), signal);
+    let partition = this.#partition(wanted, prepared, { metadata }, source);
+    if (partition >= metadata.partitions.length) {
+      metadata = topic.metadata = await this.#waitForTopic(topic.name, left(), signal, partition);
+      partition = this.#partition(wanted, prepared, { metadata }, source);
     }
     let buffer: Uint8Array | undefined;
     for (;;) {
@@ -563,11 +591,14 @@ export class Producer<K = Payload, V = Payload> {
         if (buffer !== undefined) this.#pool.release(buffer);
         return;
       }
-      const size = this.#accumulator.append(topic.metadata, partition, prepared, buffer);
-      if (size === 0) return this.#leave(pending);
+      const batch = this.#accumulator.append(topic.queues, topic.metadata ?? metadata, partition, prepared, buffer);
+      if (batch !== undefined) {
+        batch.tellOfLast(receiver, index, prepared);
+        return this.#leave(pending);
+      }
       this.#sender!.wake(); // memory is short: let go of what there is
       const start = this.#clock.now();
-      buffer = await this.#pool.take(size, left(), signal);
+      buffer = await this.#pool.take(this.#accumulator.memoryFor(prepared), left(), signal);
       this.#metrics.waited("bufferpool-wait-time", this.#clock.now() - start);
       if (buffer === undefined) throw this.#noMemory(topic.name);
     }

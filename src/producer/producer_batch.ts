@@ -6,13 +6,39 @@
  */
 
 import type { KafkaError } from "../core/kafka_error.ts";
+import { type Deferred, deferred } from "../core/deferred.ts";
 import type { RecordBatchBuilder } from "../records/record_batch_builder.ts";
 import { RecordMetadata } from "./record_metadata.ts";
 
-/** Told that a record was stored; `index` is its number in a group that was sent together, −1 for a record of its own. */
-export type Resolve = (metadata: RecordMetadata, index: number) => void;
-/** Told that a record failed. */
-export type Reject = (error: KafkaError, index: number) => void;
+/** Who is told what became of a record; `index` is the number the record was sent under, where there are several. */
+export interface Receiver {
+  /** The record was stored. */
+  stored(metadata: RecordMetadata, index: number): void;
+  /** It failed. */
+  failed(error: KafkaError, index: number): void;
+}
+
+/** What is answered of a record beside its place. */
+export interface RecordFigures {
+  /** Milliseconds since 1970. */
+  readonly timestamp: number;
+  /** Bytes of the key; −1 without one. */
+  readonly keySize: number;
+  /** Bytes of the value; −1 for null. */
+  readonly valueSize: number;
+}
+
+/** Records in a row that one receiver is told of. */
+interface Told {
+  readonly receiver: Receiver;
+  /** Place of the first one in the batch. */
+  readonly from: number;
+  /** Of each its number, timestamp and the sizes of key and value: one flat array costs less than an object a record. */
+  readonly numbers: number[];
+}
+
+/** Numbers of each record in {@linkcode Told}. */
+const TOLD = 4;
 
 /** A batch on its way. */
 export class ProducerBatch {
@@ -56,10 +82,15 @@ export class ProducerBatch {
   /** The last failure, for the final error. */
   lastError: KafkaError | undefined;
 
-  // Of each record, in order of appending: who is told of success and of failure; and its timestamp, the sizes of key and
-  // value, and its number in its group. Two flat arrays cost less than an object a record.
-  #owners: (Resolve | Reject)[] = [];
-  #numbers: number[] = [];
+  /** Fulfilled when the batch is settled, whatever came of it. */
+  readonly #done: Deferred<void> = deferred<void>();
+  #told: Told[] = [];
+  #baseOffset = -1;
+  #logAppendTime = -1;
+  #error: KafkaError | undefined;
+  #errorOf: ((index: number) => KafkaError) | undefined;
+  /** The batches that its records went on in, when it was split. */
+  #parts: readonly ProducerBatch[] = [];
 
   /** Starts a batch. */
   constructor(
@@ -88,66 +119,97 @@ export class ProducerBatch {
     return `${this.topic}-${this.partition}`;
   }
 
-  /** Notes who waits for the record just appended to the builder. */
-  added(
-    resolve: Resolve,
-    reject: Reject,
-    timestamp: number,
-    keySize: number,
-    valueSize: number,
-    index: number,
-  ): void {
-    this.#owners.push(resolve, reject);
-    this.#numbers.push(timestamp, keySize, valueSize, index);
+  /** Resolves to where the record just appended was stored. */
+  outcomeOfLast(figures: RecordFigures): Promise<RecordMetadata> {
+    return this.#outcome(this.recordCount - 1, figures.timestamp, figures.keySize, figures.valueSize);
   }
 
-  /** Fulfils every promise in order; `baseOffset` −1 means not known, `logAppendTime` −1 that records keep their own. */
+  /** Notes who is told of the record just appended, and under which number. */
+  tellOfLast(receiver: Receiver, index: number, { timestamp, keySize, valueSize }: RecordFigures): void {
+    const at = this.recordCount - 1;
+    let last = this.#told.at(-1);
+    if (last?.receiver !== receiver || last.from + last.numbers.length / TOLD !== at) {
+      last = { receiver, from: at, numbers: [] };
+      this.#told.push(last);
+    }
+    last.numbers.push(index, timestamp, keySize, valueSize);
+  }
+
+  /** Its records are stored; `baseOffset` −1 means not known where, `logAppendTime` −1 that they keep their own time. */
   succeed(baseOffset: number, logAppendTime: number): void {
     if (this.settled) return;
-    this.settled = true;
-    const { topic, partition } = this;
-    const [owners, numbers] = this.#forget();
-    for (let i = 0; 2 * i < owners.length; i++) {
-      const at = 4 * i;
-      const metadata = new RecordMetadata(
-        topic,
-        partition,
-        baseOffset < 0 ? -1 : baseOffset + i,
-        logAppendTime < 0 ? numbers[at]! : logAppendTime,
-        numbers[at + 1]!,
-        numbers[at + 2]!,
-      );
-      (owners[2 * i] as Resolve)(metadata, numbers[at + 3]!);
-    }
+    this.#baseOffset = baseOffset;
+    this.#logAppendTime = logAppendTime;
+    this.#settle();
   }
 
-  /** Rejects every promise in order; `errorOf` may say something else of the record `index`. */
+  /** Its records failed; `errorOf` may say something else of the record `index`. */
   fail(error: KafkaError, errorOf?: (index: number) => KafkaError): void {
     if (this.settled) return;
-    this.settled = true;
-    const [owners, numbers] = this.#forget();
-    for (let i = 0; 2 * i < owners.length; i++) {
-      (owners[2 * i + 1] as Reject)(errorOf === undefined ? error : errorOf(i), numbers[4 * i + 3]!);
-    }
+    this.#error = error;
+    this.#errorOf = errorOf;
+    this.#settle();
   }
 
   /** Hands those who wait for its records on to `parts`, which hold the same records in the same order, and is settled. */
   handOver(parts: readonly ProducerBatch[]): void {
-    this.settled = true;
-    const [owners, numbers] = this.#forget();
-    let i = 0;
-    for (const part of parts) {
-      part.#owners = owners.slice(2 * i, 2 * (i + part.recordCount));
-      part.#numbers = numbers.slice(4 * i, 4 * (i + part.recordCount));
-      i += part.recordCount;
+    this.#parts = parts;
+    for (const { receiver, from, numbers } of this.#told) {
+      for (let i = 0; i < numbers.length; i += TOLD) {
+        const [part, at] = this.#partWith(from + i / TOLD);
+        part.#told.push({ receiver, from: at, numbers: numbers.slice(i, i + TOLD) });
+      }
     }
+    this.#told = [];
+    this.#settle();
   }
 
-  /** Lets go of everybody who waits, and answers them. */
-  #forget(): [owners: (Resolve | Reject)[], numbers: number[]] {
-    const all: [(Resolve | Reject)[], number[]] = [this.#owners, this.#numbers];
-    this.#owners = [];
-    this.#numbers = [];
-    return all;
+  #settle(): void {
+    this.settled = true;
+    const told = this.#told;
+    this.#told = [];
+    for (const { receiver, from, numbers } of told) {
+      for (let i = 0, at = from; i < numbers.length; i += TOLD, at++) {
+        const index = numbers[i]!;
+        if (this.#error !== undefined) receiver.failed(this.#errorAt(at), index);
+        else receiver.stored(this.#metadata(at, numbers[i + 1]!, numbers[i + 2]!, numbers[i + 3]!), index);
+      }
+    }
+    this.#done.resolve();
+  }
+
+  // Hot. One promise for the batch and one derived from it for a record cost less, in time and memory, than a promise with
+  // functions of its own to settle it: nothing else of the record is kept.
+  #outcome(at: number, timestamp: number, keySize: number, valueSize: number): Promise<RecordMetadata> {
+    return this.#done.promise.then(() => {
+      if (this.#error !== undefined) throw this.#errorAt(at);
+      if (this.#parts.length === 0) return this.#metadata(at, timestamp, keySize, valueSize);
+      const [part, atPart] = this.#partWith(at);
+      return part.#outcome(atPart, timestamp, keySize, valueSize);
+    });
+  }
+
+  #metadata(at: number, timestamp: number, keySize: number, valueSize: number): RecordMetadata {
+    return new RecordMetadata(
+      this.topic,
+      this.partition,
+      this.#baseOffset < 0 ? -1 : this.#baseOffset + at,
+      this.#logAppendTime < 0 ? timestamp : this.#logAppendTime,
+      keySize,
+      valueSize,
+    );
+  }
+
+  #errorAt(at: number): KafkaError {
+    return this.#errorOf === undefined ? this.#error! : this.#errorOf(at);
+  }
+
+  /** The part that has the record which was the batch's number `at`, and its number there. */
+  #partWith(at: number): [part: ProducerBatch, at: number] {
+    for (const part of this.#parts) {
+      if (at < part.recordCount) return [part, at];
+      at -= part.recordCount;
+    }
+    throw new RangeError(`${this.text}: no part has the record ${at}`);
   }
 }

@@ -10,7 +10,7 @@ import { type ErrorDetails, type KafkaError, ProduceError } from "../core/kafka_
 import type { Logger } from "../core/logger.ts";
 import type { Interceptor } from "./interceptor.ts";
 import type { ClusterView, Partitioner, PartitionFunction, PartitionRequest } from "./partitioner.ts";
-import type { Reject, Resolve } from "./producer_batch.ts";
+import type { Receiver } from "./producer_batch.ts";
 import type { ProducerOptions } from "./producer_options.ts";
 import { type Payload, type ProducerRecord, RecordMetadata } from "./record_metadata.ts";
 import type { Serializer } from "./serializer.ts";
@@ -21,10 +21,8 @@ type Headers = [name: string, value: Payload | null][];
 
 /** One record on its way, and who hears of its outcome. */
 export interface RecordOutcome {
-  /** Told of success. */
-  readonly resolve: Resolve;
-  /** Told of failure. */
-  readonly reject: Reject;
+  /** Told of it. */
+  readonly receiver: Receiver;
   /** The headers as sent. */
   headers: readonly (readonly [string, Payload | null])[];
 }
@@ -75,10 +73,10 @@ export class RecordSteps<K, V> {
     return current;
   }
 
-  /** `resolve` and `reject`, with the interceptors told first. */
-  outcome(record: ProducerRecord<K, V>, resolve: Resolve, reject: Reject): RecordOutcome {
+  /** Hands the outcome of `record` on to `receiver`, with the interceptors told first. */
+  outcome(record: ProducerRecord<K, V>, receiver: Receiver): RecordOutcome {
     const told = this.#interceptors.filter(({ onAcknowledgement }) => onAcknowledgement !== undefined);
-    if (told.length === 0) return { resolve, reject, headers: [] };
+    if (told.length === 0) return { receiver, headers: [] };
     const tell = (metadata: RecordMetadata, error: KafkaError | undefined) => {
       for (const interceptor of told) {
         try {
@@ -92,14 +90,16 @@ export class RecordSteps<K, V> {
     };
     const outcome: RecordOutcome = {
       headers: [],
-      resolve: (metadata, index) => {
-        tell(metadata, undefined);
-        resolve(metadata, index);
-      },
-      reject: (error, index) => {
-        const partition = error.partition ?? record.partition ?? -1;
-        tell(new RecordMetadata(String(record.topic), partition, -1, -1, -1, -1), error);
-        reject(error, index);
+      receiver: {
+        stored: (metadata, index) => {
+          tell(metadata, undefined);
+          receiver.stored(metadata, index);
+        },
+        failed: (error, index) => {
+          const partition = error.partition ?? record.partition ?? -1;
+          tell(new RecordMetadata(String(record.topic), partition, -1, -1, -1, -1), error);
+          receiver.failed(error, index);
+        },
       },
     };
     return outcome;

@@ -5,7 +5,7 @@
  */
 
 import { type ErrorDetails, KafkaError, ProduceError } from "../core/kafka_error.ts";
-import type { Reject, Resolve } from "./producer_batch.ts";
+import type { Receiver } from "./producer_batch.ts";
 import type { RecordMetadata } from "./record_metadata.ts";
 
 /** Some of the records of a `sendAll` failed; what became of each is in {@linkcode results}. */
@@ -23,7 +23,7 @@ export class SendAllError extends ProduceError {
 }
 
 /** The records of one `sendAll`. */
-export class SendGroup {
+export class SendGroup implements Receiver {
   readonly #results: (RecordMetadata | KafkaError)[] = [];
   readonly #done: (results: RecordMetadata[]) => void;
   readonly #failed: (error: SendAllError) => void;
@@ -38,17 +38,17 @@ export class SendGroup {
   }
 
   /** Told of each record that was stored. */
-  readonly resolve: Resolve = (metadata, index) => {
+  stored(metadata: RecordMetadata, index: number): void {
     this.#results[index] = metadata;
     this.#settled();
-  };
+  }
 
   /** Told of each record that failed. */
-  readonly reject: Reject = (error, index) => {
+  failed(error: KafkaError, index: number): void {
     this.#failures++;
     this.#results[index] = error;
     this.#settled();
-  };
+  }
 
   /** The number of one more record. */
   add(): number {

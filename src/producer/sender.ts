@@ -76,6 +76,9 @@ const REMEMBERED_BATCHES = 5;
 /** Errors after which the records may be stored all the same. */
 const MAYBE_STORED = new Set(["REQUEST_TIMED_OUT", "NOT_ENOUGH_REPLICAS_AFTER_APPEND", "NETWORK_EXCEPTION"]);
 
+/** Compressing what is due may take long; after so many milliseconds the rest waits for the next turn of the event loop. */
+const STEP_MS = 5;
+
 /** Topic ids come with Produce 13; a topic whose id is not known yet goes by its name, in an older version. */
 const TOPIC_IDS_FROM = 13;
 
@@ -163,7 +166,10 @@ export class Sender {
       if (queues === undefined) byNode.set(leader.node, [queue]);
       else queues.push(queue);
     }
-    for (const [node, queues] of byNode) next = Math.min(next, this.#sendTo(node, queues, now));
+    for (const [node, queues] of byNode) {
+      next = Math.min(next, this.#sendTo(node, queues, now));
+      if (this.#isStepOver(now)) break;
+    }
 
     if (this.#accumulator.incomplete.size === 0) {
       this.#nextExpiry = Infinity;
@@ -207,9 +213,16 @@ export class Sender {
       const batches = this.#drain(queues, now);
       if (batches.length === 0) break;
       this.#produce(connection, batches);
-      if (connection.ended !== undefined) break;
+      if (connection.ended !== undefined || this.#isStepOver(now)) break;
     }
     return Infinity;
+  }
+
+  /** Whether a step that began at `start` has kept the event loop for long enough; what is left is then looked at anew. */
+  #isStepOver(start: number): boolean {
+    if (this.#deps.clock.now() - start < STEP_MS) return false;
+    this.wake();
+    return true;
   }
 
   /** Takes at most one batch of each queue, `maxRequestSize` bytes in all; queues it took from go to the end of the line. */

@@ -6,7 +6,7 @@
  * @module
  */
 
-import type { PartitionMetadata, TopicMetadata } from "../client/cluster.ts";
+import type { PartitionMetadata } from "../client/cluster.ts";
 import { type Random, randomInt } from "../core/random.ts";
 import type { PartitionQueue } from "./partition_queue.ts";
 
@@ -36,10 +36,10 @@ export class StickyPartitioner {
   }
 
   /** The partition for the next record. */
-  current(topic: TopicMetadata): number {
+  current(partitions: readonly PartitionMetadata[]): number {
     const partition = this.#partition;
     const isOver = this.#produced >= this.#options.batchSize && this.#queues[partition]?.open === undefined;
-    if (isOver || partition < 0 || partition >= topic.partitions.length) this.#move(topic.partitions);
+    if (isOver || partition < 0 || partition >= partitions.length) this.#move(partitions);
     return this.#partition;
   }
 
@@ -47,10 +47,10 @@ export class StickyPartitioner {
    * Counts `bytes` appended to the current partition. It moves on after a batch's worth when the open batch `isFull`, so
    * that no small rest is left behind, and after twice that in any case.
    */
-  appended(topic: TopicMetadata, bytes: number, isFull: boolean): void {
+  appended(partitions: readonly PartitionMetadata[], bytes: number, isFull: boolean): void {
     this.#produced += bytes;
     const { batchSize } = this.#options;
-    if (this.#produced >= 2 * batchSize || (this.#produced >= batchSize && isFull)) this.#move(topic.partitions);
+    if (this.#produced >= 2 * batchSize || (this.#produced >= batchSize && isFull)) this.#move(partitions);
   }
 
   #move(partitions: readonly PartitionMetadata[]): void {

@@ -5,7 +5,7 @@
  */
 
 import type { KafkaError } from "../core/kafka_error.ts";
-import type { Reject, Resolve } from "./producer_batch.ts";
+import type { Receiver } from "./producer_batch.ts";
 import type { ProducerRecord } from "./record_metadata.ts";
 
 /** A record without its topic, which the stream knows. */
@@ -13,8 +13,8 @@ export type TopicRecord<K, V> = Omit<ProducerRecord<K, V>, "topic">;
 
 /** What a sink uses of its producer. */
 export interface SinkProducer<K, V> {
-  /** Sends a record; one of the two is called with its outcome. */
-  send(record: ProducerRecord<K, V>, resolve: Resolve, reject: Reject): void;
+  /** Sends a record; the receiver is told its outcome. */
+  send(record: ProducerRecord<K, V>, receiver: Receiver): void;
   /** Resolves at once, or when no record of the topic waits for metadata, a serializer or memory. */
   ready(): Promise<void>;
   /** Resolves when all that was sent is settled. */
@@ -28,6 +28,7 @@ export interface SinkProducer<K, V> {
 export class TopicSink<K, V> implements UnderlyingSink<TopicRecord<K, V>> {
   readonly #topic: string;
   readonly #producer: SinkProducer<K, V>;
+  readonly #receiver: Receiver = { stored: () => {}, failed: (error) => this.#fail(error) };
   #controller: WritableStreamDefaultController | undefined;
   #failure: KafkaError | undefined;
 
@@ -44,7 +45,7 @@ export class TopicSink<K, V> implements UnderlyingSink<TopicRecord<K, V>> {
 
   /** Called by the stream for each record. */
   write(record: TopicRecord<K, V>): Promise<void> {
-    this.#producer.send({ ...record, topic: this.#topic }, () => {}, (error) => this.#fail(error));
+    this.#producer.send({ ...record, topic: this.#topic }, this.#receiver);
     if (this.#failure !== undefined) return Promise.reject(this.#failure);
     return this.#producer.ready();
   }

@@ -74,6 +74,11 @@ export class ManualClock implements Clock {
     this.#turns.push(run);
   }
 
+  /** Moves time on by `ms` while nothing else happens, as work does that keeps the event loop for so long. */
+  spend(ms: number): void {
+    this.#now += ms;
+  }
+
   /** Lets everything happen that needs no time: promises, and what was handed to `nextTurn`. */
   async flush(): Promise<void> {
     for (let quiet = 0; quiet < this.#quietTurns; quiet++) {

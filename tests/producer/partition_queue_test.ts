@@ -10,7 +10,6 @@ function batchOf(queue: PartitionQueue, records: number): ProducerBatch {
   const batch = new ProducerBatch("t", 0, builder, buffer, 0, queue.takeOrdinal());
   for (let i = 0; i < records; i++) {
     builder.append(0, null, "x");
-    batch.added(() => {}, () => {}, 0, -1, 1, -1);
   }
   return batch;
 }

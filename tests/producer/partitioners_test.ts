@@ -58,8 +58,8 @@ function choices(
   );
   const counts = topic.partitions.map(() => 0);
   for (let i = 0; i < n; i++) {
-    counts[sticky.current(topic)]!++;
-    sticky.appended(topic, 200, false); // enough to move on in any case
+    counts[sticky.current(topic.partitions)]!++;
+    sticky.appended(topic.partitions, 200, false); // enough to move on in any case
   }
   return counts;
 }
@@ -109,24 +109,24 @@ describe("the sticky choice (scenario 8)", () => {
     let next = 0;
     const random = () => (next++ % 8) / 8;
     const sticky = new StickyPartitioner({ batchSize: 100, random, adaptive: false }, queues);
-    assert.equal(sticky.current(topic), 0);
-    sticky.appended(topic, 99, true);
-    assert.equal(sticky.current(topic), 0, "99 of 100 bytes");
-    sticky.appended(topic, 1, true);
-    assert.equal(sticky.current(topic), 1, "100 bytes and a full batch");
+    assert.equal(sticky.current(topic.partitions), 0);
+    sticky.appended(topic.partitions, 99, true);
+    assert.equal(sticky.current(topic.partitions), 0, "99 of 100 bytes");
+    sticky.appended(topic.partitions, 1, true);
+    assert.equal(sticky.current(topic.partitions), 1, "100 bytes and a full batch");
 
     const batch = new ProducerBatch("t", 1, new RecordBatchBuilder(new Uint8Array(100)), new Uint8Array(), 0, 0);
     queues[1]!.open = batch;
-    sticky.appended(topic, 150, false);
-    assert.equal(sticky.current(topic), 1, "a batch that is not full is filled first");
+    sticky.appended(topic.partitions, 150, false);
+    assert.equal(sticky.current(topic.partitions), 1, "a batch that is not full is filled first");
     queues[1]!.open = undefined;
-    assert.equal(sticky.current(topic), 2, "it was sent meanwhile");
+    assert.equal(sticky.current(topic.partitions), 2, "it was sent meanwhile");
 
     queues[2]!.open = batch;
-    sticky.appended(topic, 199, false);
-    assert.equal(sticky.current(topic), 2);
-    sticky.appended(topic, 1, false);
-    assert.equal(sticky.current(topic), 3, "twice a batch's worth");
+    sticky.appended(topic.partitions, 199, false);
+    assert.equal(sticky.current(topic.partitions), 2);
+    sticky.appended(topic.partitions, 1, false);
+    assert.equal(sticky.current(topic.partitions), 3, "twice a batch's worth");
   });
 
   test("gives every partition the same bytes over time, whatever the sizes of records", async () => {

@@ -6,6 +6,7 @@ import { Accumulator } from "../../src/producer/accumulator.ts";
 import { BufferPool } from "../../src/producer/buffer_pool.ts";
 import type { Producer } from "../../src/producer/producer.ts";
 import type { ProducerOptions } from "../../src/producer/producer_options.ts";
+import { testGzip } from "../helpers/fake_cluster.ts";
 import { ManualClock } from "../helpers/manual_clock.ts";
 import { range, stage } from "../helpers/producer_stage.ts";
 import type { Verdict } from "../helpers/scripted_broker.ts";
@@ -83,6 +84,35 @@ test("scenario 3: maxRequestSize is kept, and no partition starves in the long r
     for (const { index } of parts) shares[index]!++;
   }
   assert.ok(Math.max(...shares) - Math.min(...shares) <= 1, `${shares}`);
+  await run(producer.close());
+});
+
+test("compression that takes long lets the event loop turn between two requests", async () => {
+  let inTurn = 0;
+  const turns: number[] = [];
+  const compress = (bytes: Uint8Array): Uint8Array => {
+    if (inTurn++ === 0) {
+      clock.nextTurn(() => {
+        turns.push(inTurn);
+        inTurn = 0;
+      });
+    }
+    clock.spend(6);
+    return testGzip.compress(bytes);
+  };
+  const codecs = { gzip: { ...testGzip, compress } };
+  const { producer, broker, clock, run } = await stage(
+    {},
+    { compressionType: "gzip", batchSize: 300, lingerMs: 0 },
+    { codecs },
+  );
+  await run(producer.send({ topic: "t", value: "first" }));
+  // No two alike, so that they stay large.
+  const value = (i: number) => Uint8Array.from({ length: 300 }, (_, at) => (i * 7919 + at * at * 31) >> 3);
+  await run(Promise.all(range(30).map((i) => producer.send({ topic: "t", value: value(i) }))));
+  assert.ok(turns.length > 20, `${turns.length}`);
+  assert.deepEqual(turns.filter((n) => n > 1), []);
+  assert.equal(broker.values("t").length, 31);
   await run(producer.close());
 });
 
@@ -405,14 +435,12 @@ test("the accumulator opens no batch where there is no memory, and says how much
   });
   const partitions = range(2).map((partition) => ({ partition, leader: 1, leaderEpoch: 0, replicas: [], isr: [] }));
   const topic = { name: "t", id: "", isInternal: false, partitions };
-  const record = {
-    ...{ key: null, value: "x", headers: [], timestamp: 0, bound: 86, keySize: -1, valueSize: 1, index: -1 },
-    resolve: () => {},
-    reject: () => {},
-  };
-  assert.equal(accumulator.append(topic, 0, record), 0);
-  assert.equal(accumulator.append(topic, 1, record), 100);
-  assert.equal(accumulator.append(topic, 1, { ...record, bound: 150 }), 150);
+  const record = { key: null, value: "x", headers: [], timestamp: 0, bound: 86, keySize: -1, valueSize: 1 };
+  const queues = accumulator.queuesOf("t");
+  assert.equal(accumulator.append(queues, topic, 0, record)?.recordCount, 1);
+  assert.equal(accumulator.append(queues, topic, 1, record), undefined);
+  assert.equal(accumulator.memoryFor(record), 100);
+  assert.equal(accumulator.memoryFor({ ...record, bound: 150 }), 150);
   assert.equal(accumulator.hasRoom("t", 0, 86), true);
   assert.equal(accumulator.hasRoom("t", 1, 86), false);
   assert.deepEqual([...accumulator.active].map(({ partition }) => partition), [0]);
