@@ -79,6 +79,8 @@ export class MetricsRecorder implements Metrics {
   readonly #series = new Map<string, { readonly tags: MetricTags; readonly byName: Map<string, Series> }>();
   // Whoever records keeps one object of tags for each thing that it measures, so this is the look-up there mostly is.
   readonly #byTags = new WeakMap<MetricTags, Map<string, Series>>();
+  /** What was looked up last: several figures of one thing are recorded in a row. */
+  #last: { readonly tags: MetricTags; readonly byName: Map<string, Series> } | undefined;
 
   /** Hands on to `next`, whose faults are its own; `now` answers milliseconds on a clock that never jumps. */
   constructor(next: Metrics, now: () => number) {
@@ -107,8 +109,9 @@ export class MetricsRecorder implements Metrics {
   }
 
   #handOn(how: "count" | "observe", name: string, value: number, tags: MetricTags): void {
+    if (this.#next === undefined) return;
     try {
-      this.#next?.[how](name, value, tags);
+      this.#next[how](name, value, tags);
     } catch {
       // Whoever measures must not be able to stop what is measured.
     }
@@ -116,7 +119,8 @@ export class MetricsRecorder implements Metrics {
 
   #add(name: string, value: number, tags: MetricTags, isCount: boolean): void {
     const now = this.#now();
-    const byName = this.#byTags.get(tags) ?? this.#seriesOf(tags);
+    if (this.#last?.tags !== tags) this.#last = { tags, byName: this.#byTags.get(tags) ?? this.#seriesOf(tags) };
+    const { byName } = this.#last;
     let series = byName.get(name);
     if (series === undefined) byName.set(name, series = new Series(isCount, now));
     series.add(value, now);

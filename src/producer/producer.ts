@@ -19,7 +19,6 @@ import { abortable, abortError } from "../core/abort_error.ts";
 import type { Clock, Timer } from "../core/clock.ts";
 import { type Deferred, deferred } from "../core/deferred.ts";
 import { AbortedError, ClosedError, ConfigError, KafkaError, ProduceError, TimeoutError } from "../core/kafka_error.ts";
-import { Queue } from "../core/queue.ts";
 import { murmur2 } from "../hash/murmur2.ts";
 import { type HeaderInput, recordBound } from "../records/record_batch_builder.ts";
 import { Accumulator, type PreparedRecord, type TopicQueues } from "./accumulator.ts";
@@ -34,6 +33,7 @@ import { RecordSteps } from "./record_steps.ts";
 import { SendGroup } from "./send_group.ts";
 import { Sender } from "./sender.ts";
 import { type TopicRecord, TopicSink } from "./topic_sink.ts";
+import { type Place, WaitingLine } from "./waiting_line.ts";
 
 /** How a producer is closed. */
 export interface CloseOptions {
@@ -50,9 +50,6 @@ export interface SendOptions {
   readonly signal?: AbortSignal | undefined;
 }
 
-/** A record that waits in its topic's line, or a mark in it. */
-type Pending<K, V> = PendingRecord<K, V> | { readonly reached: () => void };
-
 /** A record that was sent, as far as it is on its way. */
 interface SentRecord<K, V> {
   /** What is appended; a promise while a serializer is at work. */
@@ -67,13 +64,10 @@ interface SentRecord<K, V> {
   readonly signal: AbortSignal | undefined;
 }
 
-interface PendingRecord<K, V> extends SentRecord<K, V> {
+/** A record in its topic's line. */
+interface WaitingRecord<K, V> extends SentRecord<K, V> {
   /** When it has waited long enough, but for the time that serializers took. */
   readonly deadline: number;
-  /** Whether it was appended or rejected. */
-  done: boolean;
-  /** Lets go of the signal. */
-  ignoreSignal: (() => void) | undefined;
 }
 
 /** What the producer knows of one topic. */
@@ -81,8 +75,8 @@ interface TopicState<K, V> {
   readonly name: string;
   readonly queues: TopicQueues;
   metadata: TopicMetadata | undefined;
-  readonly pending: Queue<Pending<K, V>>;
-  working: boolean;
+  /** Records that wait for metadata, a serializer or memory. */
+  readonly line: WaitingLine<WaitingRecord<K, V>>;
   /** Milliseconds that the line has stood still for serializers, which count for nobody's `maxBlockMs`. */
   serializing: number;
 }
@@ -222,7 +216,7 @@ export class Producer<K = Payload, V = Payload> {
   writable(topic: string, strategy?: QueuingStrategy<TopicRecord<K, V>>): WritableStream<TopicRecord<K, V>> {
     const sink = new TopicSink<K, V>(topic, {
       send: (record, receiver) => this.#send(record, receiver, -1, undefined),
-      ready: () => this.#lineEnd(this.#topicState(topic)),
+      ready: () => this.#topicState(topic).line.whenServed(),
       flush: () => this.flush(),
     });
     return new WritableStream(sink, strategy);
@@ -234,7 +228,7 @@ export class Producer<K = Payload, V = Payload> {
     const hurry = this.#accumulator.hurry();
     try {
       this.#sender?.wake();
-      await Promise.all([...this.#topics.values()].map((topic) => this.#lineEnd(topic)));
+      await Promise.all([...this.#topics.values()].map(({ line }) => line.whenServed()));
       this.#sender?.wake();
       await this.#accumulator.whenSettled();
     } finally {
@@ -257,7 +251,7 @@ export class Producer<K = Payload, V = Payload> {
   /** The figures of Java's producer by their names, as of now: totals, and rates and averages of the last minute. */
   metrics(): Metric[] {
     let waiting = 0;
-    for (const { pending } of this.#topics.values()) waiting += pending.size;
+    for (const { line } of this.#topics.values()) waiting += line.size;
     return this.#metrics.snapshot({ cluster: this.#cluster, pool: this.#pool, waiting });
   }
 
@@ -381,7 +375,7 @@ export class Producer<K = Payload, V = Payload> {
 
   /** Whether a record of `topic` has nothing to wait for but memory. It must not overtake those in the topic's line. */
   #canAppend(topic: TopicState<K, V>): topic is TopicState<K, V> & { metadata: TopicMetadata } {
-    return this.#sender !== undefined && topic.pending.size === 0 && topic.metadata !== undefined;
+    return this.#sender !== undefined && topic.line.size === 0 && topic.metadata !== undefined;
   }
 
   /** Appends a record; undefined where the partition is not known or memory is short. */
@@ -506,13 +500,15 @@ export class Producer<K = Payload, V = Payload> {
   }
 
   #topicState(name: string): TopicState<K, V> {
-    let topic = this.#topics.get(name);
-    if (topic === undefined) {
-      const queues = this.#accumulator.queuesOf(name);
-      const metadata = this.#cluster.topic(name);
-      topic = { name, queues, metadata, pending: new Queue(), working: false, serializing: 0 };
-      this.#topics.set(name, topic);
-    }
+    const known = this.#topics.get(name);
+    if (known !== undefined) return known;
+    const line = new WaitingLine<WaitingRecord<K, V>>({
+      serve: (place) => this.#appendWhenPossible(topic, place),
+      failed: ({ receiver, index }, cause) => receiver.failed(notSent(name, asKafkaError(cause)), index),
+    });
+    const [queues, metadata] = [this.#accumulator.queuesOf(name), this.#cluster.topic(name)];
+    const topic: TopicState<K, V> = { name, queues, metadata, line, serializing: 0 };
+    this.#topics.set(name, topic);
     return topic;
   }
 
@@ -523,55 +519,13 @@ export class Producer<K = Payload, V = Payload> {
 
   #enqueue(topic: TopicState<K, V>, record: SentRecord<K, V>): void {
     const deadline = this.#clock.now() + this.#options.maxBlockMs - topic.serializing;
-    const pending: PendingRecord<K, V> = { ...record, deadline, done: false, ignoreSignal: undefined };
-    const { signal } = record;
-    if (signal !== undefined) {
-      const abort = () => this.#drop(pending, notSent(topic.name, abortError(signal)));
-      signal.addEventListener("abort", abort, { once: true });
-      pending.ignoreSignal = () => signal.removeEventListener("abort", abort);
-    }
-    this.#line(topic, pending);
+    topic.line.push({ ...record, deadline }, record.signal);
   }
 
-  #line(topic: TopicState<K, V>, pending: Pending<K, V>): void {
-    topic.pending.push(pending);
-    if (topic.working) return;
-    topic.working = true;
-    void this.#workOff(topic);
-  }
-
-  /** Appends what waits in a topic's line, one after the other. */
-  async #workOff(topic: TopicState<K, V>): Promise<void> {
-    for (let next = topic.pending.peek(); next !== undefined; next = topic.pending.peek()) {
-      if ("reached" in next) next.reached();
-      else if (!next.done) {
-        try {
-          if (this.#sender === undefined) await abortable(this.#startup, next.signal);
-          await this.#appendWhenPossible(topic, next);
-        } catch (cause) {
-          this.#drop(next, notSent(topic.name, asKafkaError(cause)));
-        }
-      }
-      topic.pending.shift();
-    }
-    topic.working = false;
-  }
-
-  /** Rejects a record that waits, unless that was done before; it keeps its place in the line until its turn comes. */
-  #drop(pending: PendingRecord<K, V>, error: KafkaError): void {
-    if (pending.done) return;
-    this.#leave(pending);
-    pending.receiver.failed(error, pending.index);
-  }
-
-  #leave(pending: PendingRecord<K, V>): void {
-    pending.done = true;
-    pending.ignoreSignal?.();
-  }
-
-  async #appendWhenPossible(topic: TopicState<K, V>, pending: PendingRecord<K, V>): Promise<void> {
-    const { deadline, index, partition: wanted, receiver, signal, source } = pending;
-    let { prepared } = pending;
+  async #appendWhenPossible(topic: TopicState<K, V>, place: Place<WaitingRecord<K, V>>): Promise<void> {
+    const { deadline, index, partition: wanted, receiver, signal, source } = place.item;
+    if (this.#sender === undefined) await abortable(this.#startup, signal);
+    let { prepared } = place.item;
     if (prepared instanceof Promise) {
       const start = this.#clock.now();
       prepared = await abortable(prepared, signal);
@@ -587,14 +541,14 @@ export class Producer<K = Payload, V = Payload> {
     }
     let buffer: Uint8Array | undefined;
     for (;;) {
-      if (pending.done) {
+      if (place.left) {
         if (buffer !== undefined) this.#pool.release(buffer);
         return;
       }
       const batch = this.#accumulator.append(topic.queues, topic.metadata ?? metadata, partition, prepared, buffer);
       if (batch !== undefined) {
         batch.tellOfLast(receiver, index, prepared);
-        return this.#leave(pending);
+        return place.leave();
       }
       this.#sender!.wake(); // memory is short: let go of what there is
       const start = this.#clock.now();
@@ -629,19 +583,11 @@ export class Producer<K = Payload, V = Payload> {
     }
   }
 
-  /** Resolves when all that waits in the topic's line now has left it. */
-  #lineEnd(topic: TopicState<K, V>): Promise<void> {
-    if (topic.pending.size === 0) return Promise.resolve();
-    return new Promise((resolve) => this.#line(topic, { reached: resolve }));
-  }
-
   async #close(): Promise<void> {
     await Promise.race([this.flush(), this.#giveUp.promise]);
     this.#giveUpTimer?.cancel();
     this.#closed = true;
-    for (const { name, pending } of this.#topics.values()) {
-      for (const waiting of pending) if ("prepared" in waiting) this.#drop(waiting, closedError(name));
-    }
+    for (const { name, line } of this.#topics.values()) line.dissolve(closedError(name));
     this.#pool.close();
     this.#cluster.close(new ClosedError("the producer is closed"));
     this.#sender?.stop();

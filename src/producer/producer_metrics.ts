@@ -66,7 +66,7 @@ export class ProducerMetrics {
     this.count(`${name}-ns-total`, ms * 1e6);
   }
 
-  /** Counts records of a batch: `record-send`, `record-retry` or `record-error`. */
+  /** Counts records of a batch that is sent again or failed: `record-retry` or `record-error`. */
   records(name: string, batch: ProducerBatch): void {
     this.count(`${name}-total`, batch.recordCount);
     this.recorder.count(`${name}-total`, batch.recordCount, this.#tagsOf(batch.topic));
@@ -76,11 +76,13 @@ export class ProducerMetrics {
   sent(batch: ProducerBatch, size: number): void {
     const topic = this.#tagsOf(batch.topic);
     const ratio = batch.builder.compressionRatio;
-    this.records("record-send", batch);
+    // First all of the one, then all of the other: that is faster.
+    this.count("record-send-total", batch.recordCount);
     this.observe("batch-size", size);
     this.observe("record-size", batch.largestRecord);
     this.observe("record-queue-time", this.#now() - batch.createdAt);
     this.observe("compression-rate", ratio);
+    this.recorder.count("record-send-total", batch.recordCount, topic);
     this.recorder.count("byte-total", size, topic);
     this.recorder.observe("compression-rate", ratio, topic);
   }

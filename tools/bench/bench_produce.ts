@@ -22,7 +22,7 @@ import { PEER_PACKAGES } from "./producers.ts";
 import { type Workload, WORKLOADS } from "./workloads.ts";
 
 /** How the runtimes start the client. */
-const RUNTIMES: Readonly<Record<string, readonly string[]>> = {
+export const RUNTIMES: Readonly<Record<string, readonly string[]>> = {
   node: ["node"],
   deno: ["deno", "run", "-A", "--no-check"],
   bun: ["bun"],
