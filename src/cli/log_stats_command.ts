@@ -41,6 +41,7 @@ async function run(io: CommandIo, input: CommandInput): Promise<number> {
       try {
         const stats = await collectLogStats(target.storage, {
           codecs,
+          logStartOffset: target.checkpoints?.logStartOffset,
           onProgress: (bytes) => progress.step(bytes / MIB),
           signal: io.signal,
         });
@@ -71,6 +72,7 @@ function textOf(io: CommandIo, { name }: LogTarget, stats: LogStats): string {
     ["offsets", stats.endOffset > stats.startOffset ? `${stats.startOffset} to ${stats.endOffset - 1}` : "none"],
     ["batches", batchesText(stats)],
     ["records", recordsText(stats)],
+    ...belowStartLines(stats),
     ...controlLines(stats),
     ...damageLines(stats),
     ["keys", keysText(stats)],
@@ -110,6 +112,11 @@ function recordsText({ endOffset, headers, records, startOffset, tombstones }: L
     ...(tombstones > 0 ? [countText(tombstones, "tombstone")] : []),
     ...(headers > 0 ? [countText(headers, "header")] : []),
   ].join(", ");
+}
+
+function belowStartLines({ recordsBelowStart, startOffset }: LogStats): [string, string][] {
+  if (recordsBelowStart === 0) return [];
+  return [["deleted", `${countText(recordsBelowStart, "record")} below offset ${startOffset}, still in the files`]];
 }
 
 function controlLines({ aborts, commits, otherControls }: LogStats): [string, string][] {

@@ -7,6 +7,7 @@
  * @module
  */
 
+import type { Batch } from "../records/batch.ts";
 import {
   LOG_OVERHEAD,
   RECORD_BATCH_ATTRIBUTES as A,
@@ -16,36 +17,32 @@ import {
 import { corruptRecord, type RecordContext } from "../records/record_context.ts";
 import type { StoredFile } from "./storage.ts";
 
-/** What the first bytes of a batch say. */
-export interface BatchHeader {
-  /** Where the batch begins in the file. */
-  readonly position: number;
-  /** Bytes it takes. */
-  readonly size: number;
-  /** Message format: 0, 1 or 2. */
-  readonly magic: number;
+/** What the first bytes of a batch say. Timestamps and producer ids beyond 2^53 are rounded. */
+export interface BatchHeader extends
+  Pick<
+    Batch,
+    | "position"
+    | "size"
+    | "magic"
+    | "lastOffset"
+    | "maxTimestamp"
+    | "partitionLeaderEpoch"
+    | "producerId"
+    | "producerEpoch"
+    | "baseSequence"
+    | "lastSequence"
+    | "isTransactional"
+    | "isControl"
+  > {
   /** Its first offset; of the older formats only the last one is told without decoding, so this is that one. */
   readonly baseOffset: number;
-  /** Its last offset. */
-  readonly lastOffset: number;
-  /** Greatest timestamp in it; −1 for none. */
-  readonly maxTimestamp: number;
-  /** Epoch of the leader that appended it; −1 in the older formats. */
-  readonly partitionLeaderEpoch: number;
+  /**
+   * Timestamp of its first record; −1 for none. {@linkcode maxTimestamp} where the header does not tell it: of a compressed
+   * message of format 1, and of a batch with a delete horizon, which stands in its place.
+   */
+  readonly firstTimestamp: number;
   /** Number of its codec; 0 for none. */
   readonly codec: number;
-  /** Producer id; −1 for none. One beyond 2^53 is rounded. */
-  readonly producerId: number;
-  /** Producer epoch; −1 for none. */
-  readonly producerEpoch: number;
-  /** Sequence of its first record; −1 for none. */
-  readonly baseSequence: number;
-  /** Sequence of its last record, which goes on at 0 after 2^31−1; −1 for none. */
-  readonly lastSequence: number;
-  /** Whether it belongs to a transaction. */
-  readonly isTransactional: boolean;
-  /** Whether it holds control records. */
-  readonly isControl: boolean;
 }
 
 /** Kafka tells a batch only when one byte more than the magic is there. */
@@ -153,14 +150,16 @@ export function headerAt(
   }
   if (offset < 0 || lastOffset < offset) throw fail(`offsets ${offset} to ${lastOffset} are impossible`);
   if (magic < 2) {
+    // Beyond 2^53 it is rounded; such a value only has to compare as later than any real one.
+    const timestamp = magic === 0 ? -1 : int64At(view, at + V1_TIMESTAMP);
     return {
       position,
       size,
       magic,
       baseOffset: offset,
       lastOffset,
-      // Beyond 2^53 it is rounded; such a value only has to compare as later than any real one.
-      maxTimestamp: magic === 0 ? -1 : int64At(view, at + V1_TIMESTAMP),
+      firstTimestamp: timestamp,
+      maxTimestamp: timestamp,
       partitionLeaderEpoch: -1,
       codec: view.getInt8(at + V1_ATTRIBUTES) & A.codec,
       producerId: -1,
@@ -173,13 +172,15 @@ export function headerAt(
   }
   const attributes = view.getInt16(at + F.attributes);
   const baseSequence = view.getInt32(at + F.baseSequence);
+  const maxTimestamp = int64At(view, at + F.maxTimestamp);
   return {
     position,
     size,
     magic,
     baseOffset: offset,
     lastOffset,
-    maxTimestamp: int64At(view, at + F.maxTimestamp),
+    firstTimestamp: (attributes & NO_FIRST_TIMESTAMP) === 0 ? int64At(view, at + F.baseTimestamp) : maxTimestamp,
+    maxTimestamp,
     partitionLeaderEpoch: view.getInt32(at + F.partitionLeaderEpoch),
     codec: attributes & A.codec,
     producerId: int64At(view, at + F.producerId),
@@ -191,6 +192,8 @@ export function headerAt(
   };
 }
 
+/** With the first all records have the greatest timestamp; with the second something else is in the base timestamp's place. */
+const NO_FIRST_TIMESTAMP = A.logAppendTime | A.deleteHorizon;
 /** Position of the attributes of a format 0 or 1 message. */
 const V1_ATTRIBUTES = 17;
 /** Position of the timestamp of a format 1 message. */

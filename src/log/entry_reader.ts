@@ -58,9 +58,4 @@ export class EntryReader {
     }
     return true;
   }
-
-  /** Releases the file. */
-  close(): Promise<void> {
-    return this.#file.close();
-  }
 }

@@ -59,14 +59,7 @@ export interface SegmentEnd {
 }
 
 /** What is known of a batch to append. */
-export interface AppendedBatch {
-  /** Bytes it takes. */
-  readonly size: number;
-  /** Offset of its last record. */
-  readonly lastOffset: number;
-  /** Greatest timestamp in it; −1 for none. */
-  readonly maxTimestamp: number;
-}
+export type AppendedBatch = Pick<BatchHeader, "size" | "lastOffset" | "maxTimestamp">;
 
 /** An offset found by timestamp. */
 export interface TimestampedOffset {

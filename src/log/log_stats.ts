@@ -21,6 +21,8 @@ import { TimeHistogram } from "./time_histogram.ts";
 export interface LogStatsOptions {
   /** Codecs; batches of one that is missing are counted without their records. */
   readonly codecs: Codecs;
+  /** First visible offset, of which a checkpoint of the log directory tells; what lies below it was deleted. */
+  readonly logStartOffset?: number | undefined;
   /** Checksum to use; the fastest one here when absent. */
   readonly crc32c?: Crc32c | undefined;
   /** Most bytes of a batch. Default 100 MiB. */
@@ -65,7 +67,7 @@ export interface LogStats {
   bytes: number;
   /** Bytes in them that hold no right batch. */
   damagedBytes: number;
-  /** Base offset of the first segment. */
+  /** First visible offset: what counts begins there. */
   startOffset: number;
   /** Offset behind the last batch. */
   endOffset: number;
@@ -79,6 +81,8 @@ export interface LogStats {
   unreadBatches: number;
   /** Records of applications. */
   records: number;
+  /** Those that were deleted by moving the log start, and that the files still hold. Counted nowhere else. */
+  recordsBelowStart: number;
   /** Records without a value. */
   tombstones: number;
   /** Records without a key. */
@@ -137,7 +141,7 @@ const LEGACY_OVERHEADS = [26, 34] as const;
 export async function collectLogStats(storage: Storage, options: LogStatsOptions): Promise<LogStats> {
   const { segments } = await checkFolder(storage);
   const { crc32c = await loadCrc32c() } = options;
-  const counter = new Counter(options.codecs);
+  const counter = new Counter(options.codecs, options.logStartOffset ?? 0);
   for (const segment of segments) await countSegment(storage, segment, counter, { ...options, crc32c });
   return counter.end(segments);
 }
@@ -184,6 +188,7 @@ class Counter {
     emptyBatches: 0,
     unreadBatches: 0,
     records: 0,
+    recordsBelowStart: 0,
     tombstones: 0,
     keyless: 0,
     headers: 0,
@@ -205,18 +210,24 @@ class Counter {
     producers: [],
   };
   readonly #codecs: Codecs;
+  readonly #logStartOffset: number;
   readonly #keys = new HyperLogLog();
   readonly #producerIds = new HyperLogLog();
   readonly #producers = new Map<number, ProducerStats>();
   readonly #times = new TimeHistogram();
 
-  constructor(codecs: Codecs) {
+  constructor(codecs: Codecs, logStartOffset: number) {
     this.#codecs = codecs;
+    this.#logStartOffset = logStartOffset;
   }
 
   batch(batch: WalkedBatch): void {
     const { stats } = this;
     const { lastOffset, magic, partitionLeaderEpoch: epoch, size } = batch;
+    if (lastOffset < this.#logStartOffset) {
+      this.#belowStart(batch);
+      return;
+    }
     stats.batches++;
     stats.formats[magic as 0 | 1 | 2]++;
     const step = Math.max(0, Math.floor(Math.log2(size / BATCH_SIZE_STEP)) + 1);
@@ -230,21 +241,26 @@ class Counter {
       this.#control(batch);
       return;
     }
-    if (magic === 2) this.#producer(batch);
+    let count = magic === 2 ? Math.max(0, recordCountOf(batch)) : 0;
     try {
-      this.#records(this.#inflated(batch));
+      const all = this.#inflated(batch);
+      if (all.length === 0) stats.emptyBatches++;
+      const records = this.#fromStart(all);
+      count = records.length;
+      this.#records(records);
     } catch (error) {
       if (!(error instanceof KafkaError)) throw error;
       stats.unreadBatches++;
-      if (magic === 2) stats.records += Math.max(0, recordCountOf(batch));
     }
+    stats.records += count;
+    if (magic === 2) this.#producer(batch, count);
   }
 
   end(segments: readonly SegmentFiles[]): LogStats {
     const { stats } = this;
     stats.segments = segments.length;
-    stats.startOffset = segments[0]?.baseOffset ?? 0;
-    stats.endOffset = Math.max(stats.endOffset, segments.at(-1)?.baseOffset ?? 0);
+    stats.startOffset = Math.max(segments[0]?.baseOffset ?? 0, this.#logStartOffset);
+    stats.endOffset = Math.max(stats.endOffset, stats.startOffset, segments.at(-1)?.baseOffset ?? 0);
     stats.distinctKeys = this.#keys.estimate();
     stats.times = this.#times.result();
     stats.batchSizes = Array.from(stats.batchSizes, (count) => count ?? 0);
@@ -262,7 +278,28 @@ class Counter {
     else this.stats.otherControls++;
   }
 
-  #producer(batch: WalkedBatch): void {
+  #belowStart(batch: WalkedBatch): void {
+    const view = batchView(batch);
+    if (view.isControl) return;
+    try {
+      this.stats.recordsBelowStart += batch.magic === 2
+        ? Math.max(0, recordCountOf(batch))
+        : view.records({ codecs: this.#codecs }).length;
+    } catch (error) {
+      if (!(error instanceof KafkaError)) throw error;
+    }
+  }
+
+  /** Without those below the log start, which may lie inside a batch. */
+  #fromStart(records: readonly KafkaRecord[]): readonly KafkaRecord[] {
+    const start = this.#logStartOffset;
+    if (records.length === 0 || records[0]!.offset >= start) return records;
+    const visible = records.filter(({ offset }) => offset >= start);
+    this.stats.recordsBelowStart += records.length - visible.length;
+    return visible;
+  }
+
+  #producer(batch: WalkedBatch, records: number): void {
     const replayed = replayedBatch(batch);
     if (replayed === undefined) return;
     const { isTransactional, producerEpoch, producerId } = replayed;
@@ -275,7 +312,7 @@ class Counter {
     }
     producer.epoch = producerEpoch;
     producer.batches++;
-    producer.records += Math.max(0, recordCountOf(batch));
+    producer.records += records;
     if (isTransactional) producer.isTransactional = true;
   }
 
@@ -321,8 +358,6 @@ class Counter {
 
   #records(records: readonly KafkaRecord[]): void {
     const { stats } = this;
-    if (records.length === 0) stats.emptyBatches++;
-    stats.records += records.length;
     for (const record of records) {
       const { keyLength, valueLength } = record;
       if (keyLength < 0) stats.keyless++;

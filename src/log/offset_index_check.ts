@@ -47,7 +47,7 @@ export class OffsetIndexCheck {
     this.#lastOffset = baseOffset - 1;
   }
 
-  /** Begins with the first entry of `file`, which it will close; `isActive` for the last segment. */
+  /** Begins with the first entry of `file`; `isActive` for the last segment. */
   static async begin(name: string, file: StoredFile, baseOffset: number, isActive: boolean): Promise<OffsetIndexCheck> {
     const check = new OffsetIndexCheck(name, file, baseOffset, isActive);
     await check.#advance(0);
@@ -95,27 +95,14 @@ export class OffsetIndexCheck {
 
   /** What was found, once the segment is walked. */
   async end(): Promise<Anomaly[]> {
-    try {
-      while (this.#next !== undefined) {
-        const { n, key, position } = this.#next;
-        this.#findings.fault(n, `leads to byte ${position}, where no batch begins`, key);
-        await this.#advance(n + 1);
-      }
-      if (this.#due !== undefined) {
-        this.#findings.fault(this.#due.n, `has offset ${this.#due.key}, which is beyond the segment`, this.#due.key);
-      }
-    } finally {
-      await this.#entries.close();
+    while (this.#next !== undefined) {
+      const { n, key, position } = this.#next;
+      this.#findings.fault(n, `leads to byte ${position}, where no batch begins`, key);
+      await this.#advance(n + 1);
     }
-    return this.#found();
-  }
-
-  /** Releases the file. */
-  close(): Promise<void> {
-    return this.#entries.close();
-  }
-
-  #found(): Anomaly[] {
+    if (this.#due !== undefined) {
+      this.#findings.fault(this.#due.n, `has offset ${this.#due.key}, which is beyond the segment`, this.#due.key);
+    }
     const found = [...this.#findings.entryFaults()];
     if (this.#zeroTail > 0) found.push(this.#findings.zeroTail(this.#zeroTail, `. ${MEANING}`, false));
     return found;

@@ -16,7 +16,7 @@ export interface SegmentSummary {
   readonly batches: number;
   /** Offset of the last record; −1 for none. */
   readonly lastOffset: number;
-  /** Least of the batches' greatest timestamps; −1 for none. */
+  /** Least of the timestamps that batches begin with, as far as their headers tell them; −1 for none. */
   readonly minTimestamp: number;
   /** Greatest timestamp; −1 for none. */
   readonly maxTimestamp: number;
@@ -56,9 +56,9 @@ export async function summarizeSegment(
       lastOffset = Math.max(lastOffset, batch.lastOffset);
       codecs.add(batch.codec);
       magics.add(batch.magic);
-      const { maxTimestamp: timestamp, partitionLeaderEpoch: epoch } = batch;
-      if (timestamp >= 0) minTimestamp = minTimestamp < 0 ? timestamp : Math.min(minTimestamp, timestamp);
-      maxTimestamp = Math.max(maxTimestamp, timestamp);
+      const { firstTimestamp: first, partitionLeaderEpoch: epoch } = batch;
+      if (first >= 0) minTimestamp = minTimestamp < 0 ? first : Math.min(minTimestamp, first);
+      maxTimestamp = Math.max(maxTimestamp, batch.maxTimestamp);
       if (epoch >= 0) minEpoch = minEpoch < 0 ? epoch : Math.min(minEpoch, epoch);
       maxEpoch = Math.max(maxEpoch, epoch);
       if (batches % STEP !== 0) continue;

@@ -14,27 +14,18 @@ import type { Batch } from "../records/batch.ts";
 import { MessageSet } from "../records/message_set.ts";
 import { LOG_OVERHEAD, RECORD_BATCH_FIELDS as F, RECORD_BATCH_OVERHEAD, RecordBatch } from "../records/record_batch.ts";
 import type { RecordContext } from "../records/record_context.ts";
+import type { BatchHeader } from "./batch_scanner.ts";
 import { FileWindow } from "./file_window.ts";
 import type { StoredFile } from "./storage.ts";
 
 /** A batch that is whole, with a checksum that is right. */
-export interface WalkedBatch {
+export interface WalkedBatch extends
+  Pick<
+    BatchHeader,
+    "position" | "size" | "magic" | "baseOffset" | "lastOffset" | "maxTimestamp" | "partitionLeaderEpoch"
+  > {
   /** Tells it from damage. */
   readonly type: "batch";
-  /** Where it begins in the file. */
-  readonly position: number;
-  /** Bytes it takes in the file. */
-  readonly size: number;
-  /** Message format: 0, 1 or 2. */
-  readonly magic: number;
-  /** Its first offset; of the older formats only the last one is told without decoding, so this is that one. */
-  readonly baseOffset: number;
-  /** Its last offset. */
-  readonly lastOffset: number;
-  /** Greatest timestamp in it; −1 for none. */
-  readonly maxTimestamp: number;
-  /** Epoch of the leader that appended it; −1 in the older formats. */
-  readonly partitionLeaderEpoch: number;
   /** Its bytes, put right where they had to be; valid until the next step of the walk. */
   readonly bytes: Uint8Array;
   /** The field that was put right, and how. */

@@ -50,7 +50,7 @@ export class TimeIndexCheck {
     this.#isActive = isActive;
   }
 
-  /** Begins with the first entry of `file`, which it will close; `isActive` for the last segment. */
+  /** Begins with the first entry of `file`; `isActive` for the last segment. */
   static async begin(name: string, file: StoredFile, baseOffset: number, isActive: boolean): Promise<TimeIndexCheck> {
     const check = new TimeIndexCheck(name, file, baseOffset, isActive);
     await check.#advance(0);
@@ -98,24 +98,11 @@ export class TimeIndexCheck {
 
   /** What was found, once the segment is walked. */
   async end(): Promise<Anomaly[]> {
-    try {
-      while (this.#next !== undefined) {
-        const { n, offset } = this.#next;
-        if (!this.#isPartial) this.#findings.fault(n, `has offset ${offset}, which is beyond the segment`, offset);
-        await this.#advance(n + 1);
-      }
-    } finally {
-      await this.#entries.close();
+    while (this.#next !== undefined) {
+      const { n, offset } = this.#next;
+      if (!this.#isPartial) this.#findings.fault(n, `has offset ${offset}, which is beyond the segment`, offset);
+      await this.#advance(n + 1);
     }
-    return this.#found();
-  }
-
-  /** Releases the file. */
-  close(): Promise<void> {
-    return this.#entries.close();
-  }
-
-  #found(): Anomaly[] {
     const found = [...this.#findings.entryFaults()];
     if (this.#zeroTail > 0) {
       const consequence = ": one that opens the log after a clean stop takes the newest record to be of 1970, and " +

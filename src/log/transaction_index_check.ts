@@ -37,7 +37,7 @@ export class TransactionIndexCheck {
     this.#baseOffset = baseOffset;
   }
 
-  /** Begins with the first entry of `file`, which it will close. */
+  /** Begins with the first entry of `file`. */
   static async begin(name: string, file: StoredFile | undefined, baseOffset: number): Promise<TransactionIndexCheck> {
     const check = new TransactionIndexCheck(name, file, baseOffset);
     await check.#advance(0);
@@ -79,11 +79,7 @@ export class TransactionIndexCheck {
 
   /** What was found, once the segment is walked. */
   async end(): Promise<Anomaly[]> {
-    try {
-      await this.#passUpTo(Infinity);
-    } finally {
-      await this.close();
-    }
+    await this.#passUpTo(Infinity);
     const trailing = this.#entries?.trailingBytes ?? 0;
     if (trailing > 0) {
       const position = this.#entries!.entries * TRANSACTION_INDEX_ENTRY_BYTES;
@@ -94,11 +90,6 @@ export class TransactionIndexCheck {
       );
     }
     return this.#found;
-  }
-
-  /** Releases the file. */
-  async close(): Promise<void> {
-    await this.#entries?.close();
   }
 
   /** Goes past entries of which no marker came. */

@@ -162,28 +162,31 @@ class LogVerifier {
   }
 
   async *#segment(segment: SegmentFiles, isActive: boolean): AsyncGenerator<Anomaly, void, undefined> {
-    const file = await this.#storage.open(segment.log);
-    this.#bytes += file.size;
-    const checks: SegmentChecks = { offsets: undefined, times: undefined, aborts: undefined };
+    const { baseOffset, has, index, log, timeindex, txnindex } = segment;
+    const opened: StoredFile[] = [];
+    const open = async (name: string): Promise<StoredFile> => {
+      const file = await this.#storage.open(name);
+      opened.push(file);
+      return file;
+    };
     try {
-      checks.aborts = await TransactionIndexCheck.begin(
-        segment.txnindex,
-        await openIfPresent(this.#storage, segment.has.txnindex ? segment.txnindex : undefined),
-        segment.baseOffset,
+      const file = await open(log);
+      this.#bytes += file.size;
+      const aborts = await TransactionIndexCheck.begin(
+        txnindex,
+        has.txnindex ? await open(txnindex) : undefined,
+        baseOffset,
       );
-      const index = await openIfPresent(this.#storage, segment.has.index ? segment.index : undefined);
-      if (index !== undefined) {
-        checks.offsets = await OffsetIndexCheck.begin(segment.index, index, segment.baseOffset, isActive);
-      }
-      const times = await openIfPresent(this.#storage, segment.has.timeindex ? segment.timeindex : undefined);
-      if (times !== undefined) {
-        checks.times = await TimeIndexCheck.begin(segment.timeindex, times, segment.baseOffset, isActive);
-      }
-      yield* this.#walk(segment, file, isActive, checks);
-      for (const check of [checks.offsets, checks.times, checks.aborts]) yield* await check?.end() ?? [];
+      const offsets = has.index
+        ? await OffsetIndexCheck.begin(index, await open(index), baseOffset, isActive)
+        : undefined;
+      const times = has.timeindex
+        ? await TimeIndexCheck.begin(timeindex, await open(timeindex), baseOffset, isActive)
+        : undefined;
+      yield* this.#walk(segment, file, isActive, { offsets, times, aborts });
+      for (const check of [offsets, times, aborts]) yield* await check?.end() ?? [];
     } finally {
-      for (const check of [checks.offsets, checks.times, checks.aborts]) await check?.close();
-      await file.close();
+      for (const file of opened) await file.close();
     }
   }
 
@@ -221,7 +224,7 @@ class LogVerifier {
           checks.times?.pass(item);
         }
         const abort = this.#batch(item, state);
-        if (abort !== undefined) await checks.aborts!.abort(abort.producerId, item.baseOffset, abort.completed);
+        if (abort !== undefined) await checks.aborts.abort(abort.producerId, item.baseOffset, abort.completed);
       }
       this.#report(walk.position);
       if (state.found.length === 0) continue;
@@ -383,7 +386,7 @@ class LogVerifier {
     if (hidesNothing) return;
     await checks.offsets?.skip(range.until);
     checks.times?.skip();
-    checks.aborts?.skip();
+    checks.aborts.skip();
     this.#producers.skip();
   }
 
@@ -433,9 +436,9 @@ class LogVerifier {
 }
 
 interface SegmentChecks {
-  offsets: OffsetIndexCheck | undefined;
-  times: TimeIndexCheck | undefined;
-  aborts: TransactionIndexCheck | undefined;
+  readonly offsets: OffsetIndexCheck | undefined;
+  readonly times: TimeIndexCheck | undefined;
+  readonly aborts: TransactionIndexCheck;
 }
 
 interface SegmentState {
@@ -449,8 +452,4 @@ interface SegmentState {
   readonly found: Anomaly[];
   /** Damage of which it is not known yet what follows, and the offset that was due there. */
   damaged: { readonly range: DamagedRange; readonly offset: number } | undefined;
-}
-
-async function openIfPresent(storage: Storage, name: string | undefined): Promise<StoredFile | undefined> {
-  return name === undefined ? undefined : await storage.open(name);
 }

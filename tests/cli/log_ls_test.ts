@@ -3,6 +3,7 @@ import { readFileSync } from "node:fs";
 import { after, describe, test } from "node:test";
 import { fileURLToPath } from "node:url";
 import { MemoryStorage } from "../../src/log/memory_storage.ts";
+import { firstTimestampOf } from "../helpers/first_timestamp.ts";
 import { goldenCopy, memoryCopy, putFile } from "../helpers/memory_copy.ts";
 import { PackingPlace } from "../log/sources/pack.ts";
 import { RangeServer } from "../log/sources/range_server.ts";
@@ -46,10 +47,13 @@ describe("log ls: what Kafka wrote", () => {
         // deno-lint-ignore no-explicit-any -- as above
         const batches: any[] = expected.batches.filter(({ file }: { file: string }) => file === segment.file);
         const times = batches.map(({ maxTimestamp }) => Number(maxTimestamp)).filter((time) => time >= 0);
+        const firstTimes = batches.map((batch) => firstTimestampOf(batch, expected.records)).filter((time) =>
+          time >= 0
+        );
         const epochs = batches.map(({ partitionLeaderEpoch }) => partitionLeaderEpoch).filter((epoch) => epoch >= 0);
         assert.equal(segment.batches, batches.length);
         assert.equal(segment.lastOffset, Math.max(-1, ...batches.map(({ lastOffset }) => lastOffset)));
-        assert.equal(segment.minTimestamp, times.length === 0 ? -1 : Math.min(...times));
+        assert.equal(segment.minTimestamp, firstTimes.length === 0 ? -1 : Math.min(...firstTimes));
         assert.equal(segment.maxTimestamp, Math.max(-1, ...times));
         assert.equal(segment.minEpoch, epochs.length === 0 ? -1 : Math.min(...epochs));
         assert.equal(segment.maxEpoch, Math.max(-1, ...epochs));
@@ -100,7 +104,7 @@ describe("log ls: what Kafka wrote", () => {
     const labels = tree.out.split("\n").map((line) => line.slice(0, 14).trimEnd());
     assert.deepEqual(labels, ["", "/data", "├─ plain", "│  ├─ plain-2", "│  └─ plain-10", "└─ txn", "   └─ txn-0", ""]);
     assert.match(tree.out, /\/data .* 3 partitions, 18 segments\n/);
-    assert.match(tree.out, /txn-0 +0 +374 +2023-11-14T23:11:12Z +2026-11-30T02:23:36Z +30\.5 KiB +162 +none,zstd/);
+    assert.match(tree.out, /txn-0 +0 +374 +2023-11-14T23:10:31Z +2026-11-30T02:23:36Z +30\.5 KiB +162 +none,zstd/);
     assert.doesNotMatch(tree.out, /\.log/);
     assert.match((await world.run(["log", "ls", "/data", "-s"], { terminal: true })).out, /│ {5}└─ 0+\d*\.log /);
     const single = await world.run(["log", "ls", "/data/txn-0/"], { terminal: true });

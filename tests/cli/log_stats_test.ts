@@ -35,6 +35,19 @@ describe("anykafka log stats", () => {
     assert.ok(formats.every((count: number) => count > 0));
   });
 
+  test("what was deleted from the front is told and counted nowhere, as log read does not show it", async () => {
+    const world = await worldWith("09a-delete-records-first");
+    const { out } = await world.run(["log", "stats", "/data"]);
+    assert.match(out, /\noffsets\t6 to 230\n/);
+    assert.match(out, /\nrecords\t225, 100 % of the offsets, /);
+    assert.match(out, /\ndeleted\t6 records below offset 6, still in the files\n/);
+    const [stats] = jsonLines(await world.run(["log", "stats", "/data", "-o", "json"]));
+    assert.deepEqual([stats.startOffset, stats.records, stats.recordsBelowStart], [6, 225, 6]);
+    const read = jsonLines(await world.run(["log", "read", "/data", "-o", "json"]));
+    assert.equal(read.length, stats.records);
+    assert.doesNotMatch((await (await worldWith("01-plain")).run(["log", "stats", "/data"])).out, /deleted/);
+  });
+
   test("wrong usage, and a folder that is not there", async () => {
     const world = await worldWith("01-plain");
     assert.equal((await world.run(["log", "stats", "/data", "-o", "xml"])).code, 2);

@@ -1,23 +1,8 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import { MemoryStorage } from "../../src/log/memory_storage.ts";
 import { putFile } from "../helpers/memory_copy.ts";
-import { dataBatch, putSegment } from "../log/raw_log.ts";
-import { FakeWorld } from "./fake_io.ts";
+import { twoPartitions } from "../helpers/two_partitions.ts";
 import { jsonLines, worldWith } from "./golden_world.ts";
-
-/** A log directory with the partitions `sound-0` and `broken-0`. */
-async function twoPartitions(): Promise<FakeWorld> {
-  const world = new FakeWorld();
-  const tree = new MemoryStorage();
-  const batches = () => [0, 1, 2].map((offset) => dataBatch({ offset }));
-  await putSegment(await tree.folder("sound-0"), 0, batches());
-  const broken = batches();
-  broken[1]![65]! ^= 1;
-  await putSegment(await tree.folder("broken-0"), 0, broken);
-  world.folders.set("/data", tree);
-  return world;
-}
 
 describe("anykafka log verify", () => {
   test("a sound log directory of Kafka's: exit 0, and what was checked", async () => {

@@ -12,13 +12,13 @@ import { FileRecords } from "../../src/log/file_records.ts";
 import { findIntactBatch, isIntact } from "../../src/log/intact_batch.ts";
 import { MemoryStorage } from "../../src/log/memory_storage.ts";
 import type { StoredFile } from "../../src/log/storage.ts";
+import { firstTimestampOf, type TimedBatch } from "../helpers/first_timestamp.ts";
 import { batchOf } from "./batch_of.ts";
 
-interface ExpectedBatch {
+interface ExpectedBatch extends TimedBatch {
   readonly file: string;
   readonly position: number;
   readonly size: number;
-  readonly magic: number;
   readonly baseOffset: number;
   readonly lastOffset: number;
   readonly maxTimestamp: number;
@@ -53,8 +53,9 @@ function batchAt(offset: number, value: string): Uint8Array {
 }
 
 describe("batch scanner", () => {
-  // 14-builder has every magic with every codec and timestamp type; 15-odd-v2 the odd but legal.
-  for (const set of ["14-builder", "15-odd-v2"]) {
+  // 06 has a broker's times over those of a producer, 08a delete horizons; 14-builder every magic with every codec and
+  // timestamp type; 15-odd-v2 the odd but legal.
+  for (const set of ["06-log-append-time", "08a-compacted", "14-builder", "15-odd-v2"]) {
     test(`${set}: the headers and checksums are what Kafka reads`, async () => {
       const directory = fileURLToPath(new URL(`../golden/${set}/`, import.meta.url));
       const expected = JSON.parse(new TextDecoder().decode(gunzipSync(readFileSync(`${directory}expected.json.gz`))));
@@ -73,6 +74,7 @@ describe("batch scanner", () => {
             // What comes before the last offset of the older formats is told by decoding only.
             baseOffset: batch.magic === 2 ? batch.baseOffset : batch.lastOffset,
             lastOffset: batch.lastOffset,
+            firstTimestamp: firstTimestampOf(batch, expected.records),
             maxTimestamp: batch.maxTimestamp,
             partitionLeaderEpoch: batch.partitionLeaderEpoch ?? -1,
             codec: COMPRESSION_TYPES.indexOf(batch.codec),

@@ -6,7 +6,7 @@ import { nativeCodecs } from "../../adapters/codecs_native.ts";
 import { plainCodecs } from "../../src/compression/plain_codecs.ts";
 import type { Anomaly } from "../../src/log/anomaly.ts";
 import { MemoryStorage } from "../../src/log/memory_storage.ts";
-import type { Storage } from "../../src/log/storage.ts";
+import type { Storage, StoredFile } from "../../src/log/storage.ts";
 import { verifyLog, type VerifyOptions, type VerifySummary } from "../../src/log/verify_log.ts";
 import { verifyLogDirectory } from "../../src/log/verify_log_directory.ts";
 import { memoryCopy, putFile } from "../helpers/memory_copy.ts";
@@ -415,6 +415,29 @@ describe("verifyLog: the small files", () => {
     const [{ size }] = scanBatches(bytes) as [ScannedBatch];
     await replaceFile(storage, name, bytes.subarray(size));
     assert.match((await messages())[0]!, /^corrupt-checkpoint: it does not begin with the header/);
+  });
+
+  test("a file that cannot be read leaves none open", async () => {
+    for (const name of [LOG, INDEX, TIME_INDEX, "00000000000000000000.txnindex"]) {
+      const tree = await folder(tenBatches(), [[4, 276]], [LAST_TIME]);
+      await putTransactionIndex(tree, 0, [[1, 0, 1, 0]]);
+      const open = new Set<StoredFile>();
+      const openFile = tree.open.bind(tree);
+      tree.open = async (...words) => {
+        const file = await openFile(...words);
+        const close = file.close.bind(file);
+        open.add(file);
+        file.close = () => {
+          open.delete(file);
+          return close();
+        };
+        return file;
+      };
+      assert.equal((await verify(tree)).summary.batches, 10);
+      tree.fail("read", { file: name });
+      await assert.rejects(verify(tree), { code: "EIO" });
+      assert.equal(open.size, 0, name);
+    }
   });
 
   test("partition.metadata", async () => {
