@@ -117,29 +117,21 @@ export class Accumulator {
     const target = isSticky ? queues.sticky.current(partitions) : partition;
     const queue = queues.partitions[target] ??= new PartitionQueue(queues.topic, target);
     let batch = queue.open;
-    let before = 0;
-    let isNew = false;
-    if (batch !== undefined) {
-      before = batch.builder.size;
-      if (this.#add(batch, record)) {
-        if (memory !== undefined) this.#options.pool.release(memory);
-      } else {
-        this.#close(queue);
-        batch = undefined;
-      }
-    }
-    if (batch === undefined) {
+    let before = batch === undefined ? 0 : batch.builder.size;
+    if (batch !== undefined && this.#add(batch, record)) {
+      if (memory !== undefined) this.#options.pool.release(memory);
+    } else {
+      if (batch !== undefined) this.#close(queue);
       const buffer = memory ?? this.#options.pool.tryTake(this.memoryFor(record));
       if (buffer === undefined) return undefined;
       batch = this.#open(queues, queue, buffer);
       this.#add(batch, record);
       before = 0;
-      isNew = true;
     }
     const { isFull, size } = batch.builder;
     if (isSticky) queues.sticky.appended(partitions, size - before, isFull);
     if (isFull) this.#close(queue);
-    else if (isNew) this.#options.onBatch(false);
+    else if (before === 0) this.#options.onBatch(false);
     return batch;
   }
 
