@@ -1,5 +1,5 @@
 /**
- * LZ4 frames in plain TypeScript.
+ * LZ4 frames. Blocks are inflated by a kernel of WebAssembly; where that is refused, in plain TypeScript.
  *
  * Written as Kafka's Java client does, the only form that all of Kafka reads: independent blocks of 64 KiB, no checksums but
  * the header's. Read is what the frame format has: linked blocks, any block size, stored blocks, checksums, a content size,
@@ -8,7 +8,9 @@
  * @module
  */
 
+import type { CompressionError } from "../core/kafka_error.ts";
 import { xxhash32 } from "../hash/xxhash32.ts";
+import { type BlockKernel, KERNEL_ROOM, kernelOnce } from "./block_kernel.ts";
 import { type Codec, COMPRESSION_LEVELS, compressionLevel, corruptCompression, decompressionLimit } from "./codec.ts";
 import {
   BLOCK_SIZE,
@@ -18,6 +20,7 @@ import {
   sizeOfLz4Block,
   SLACK,
 } from "./lz4_block.ts";
+import { lz4Kernel } from "./lz4_kernel.ts";
 
 const MAGIC = 0x184d2204;
 const SKIPPABLE_MAGIC = 0x184d2a50;
@@ -29,7 +32,12 @@ const LENGTH_BITS = 0x7fffffff;
 const WINDOW = 64 * 1024;
 
 /** The LZ4 codec. As in Java, level 9 is the quick way and the default; every other one searches, the longer the higher. */
-export const lz4: Codec = { compress, decompress };
+export const lz4: Codec = /* @__PURE__ */ lz4Codec(/* @__PURE__ */ kernelOnce(lz4Kernel));
+
+/** The codec that inflates by the kernel that is answered, and in plain TypeScript where there is none. */
+export function lz4Codec(kernel: () => BlockKernel | null): Codec {
+  return { compress, decompress: (bytes, limit) => decompress(bytes, limit, kernel()) };
+}
 
 function compress(bytes: Uint8Array, level?: number): Uint8Array {
   const checked = compressionLevel("lz4", level);
@@ -55,28 +63,37 @@ function compress(bytes: Uint8Array, level?: number): Uint8Array {
   return packed.subarray(0, to + 4); // a length of 0 ends the frame
 }
 
-function decompress(bytes: Uint8Array, limit: number): Uint8Array {
+function decompress(bytes: Uint8Array, limit: number, kernel: BlockKernel | null): Uint8Array {
   // Twice over the frames: what they inflate to is known, and refused, before any memory is taken for it. That takes less
-  // time than a buffer that grows.
-  const size = new FrameReader(bytes, limit).read();
+  // time than a buffer that grows. Nearly always, measuring leaves all of it in the kernel's memory, and once is enough.
+  const measured = new FrameReader(bytes, limit, kernel);
+  const size = measured.read();
+  if (measured.isInKernel) return kernel!.memory.slice(0, size);
   const inflated = new Uint8Array(size + SLACK);
-  new FrameReader(bytes, limit, inflated).read();
+  new FrameReader(bytes, limit, kernel, inflated).read();
   return inflated.subarray(0, size);
 }
 
 /** Walks over the frames of one buffer; measures what they inflate to, or inflates them to `into`, which has room for that. */
 class FrameReader {
+  /** While measuring: whether all bytes so far are in the kernel's memory, from its beginning on. */
+  isInKernel: boolean;
   readonly #bytes: Uint8Array;
   readonly #view: DataView;
   readonly #limit: number;
+  readonly #kernel: BlockKernel | null;
   readonly #into: Uint8Array | undefined;
   #position = 0;
   #size = 0;
+  /** The first wrong checksum; what is wrong with lengths anywhere is told before. */
+  #wrongChecksum: CompressionError | undefined;
 
-  constructor(bytes: Uint8Array, limit: number, into?: Uint8Array) {
+  constructor(bytes: Uint8Array, limit: number, kernel: BlockKernel | null, into?: Uint8Array) {
+    this.isInKernel = kernel !== null && into === undefined;
     this.#bytes = bytes;
     this.#view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
     this.#limit = limit;
+    this.#kernel = kernel;
     this.#into = into;
   }
 
@@ -92,6 +109,7 @@ class FrameReader {
       else throw corruptCompression("lz4", `no frame begins at byte ${this.#position - 4}`);
     }
     if (frames === 0) throw corruptCompression("lz4", "no frame in it");
+    if (this.isInKernel && this.#wrongChecksum !== undefined) throw this.#wrongChecksum;
     return this.#size;
   }
 
@@ -126,38 +144,70 @@ class FrameReader {
       const from = this.#position;
       this.#skip(length & LENGTH_BITS);
       const end = this.#position;
-      if (hasBlockChecksums) {
-        const checksum = this.#int32();
-        if (into !== undefined && checksum !== (xxhash32(bytes, from, end) | 0)) {
-          throw corruptCompression("lz4", "a block's checksum is wrong");
-        }
-      }
-      if (into === undefined) this.#measure(isStored ? end - from : sizeOfLz4Block(bytes, from, end), blockSize);
+      if (hasBlockChecksums) this.#verify(this.#int32(), bytes, from, end, "a block's checksum is wrong");
+      const windowStart = isLinked ? Math.max(start, this.#size - WINDOW) : this.#size;
+      if (into === undefined) this.#measure(from, end, isStored, windowStart, blockSize);
       else if (isStored) {
         into.set(bytes.subarray(from, end), this.#size);
         this.#size += end - from;
-      } else {
-        const windowStart = isLinked ? Math.max(start, this.#size - WINDOW) : this.#size;
-        this.#size = decompressLz4Block(bytes, from, end, into, this.#size, windowStart);
-      }
+      } else this.#size = this.#inflate(from, end, into, windowStart, blockSize);
     }
     if (contentSize >= 0 && this.#size - start !== contentSize) {
       throw corruptCompression("lz4", `${this.#size - start} bytes in a frame of ${contentSize}`);
     }
     if (hasContentChecksum) {
-      const checksum = this.#int32();
-      if (into !== undefined && checksum !== (xxhash32(into, start, this.#size) | 0)) {
-        throw corruptCompression("lz4", "the content's checksum is wrong");
-      }
+      const content = into ?? this.#kernel?.memory ?? bytes;
+      this.#verify(this.#int32(), content, start, this.#size, "the content's checksum is wrong");
     }
   }
 
-  #measure(size: number, blockSize: number): void {
+  #verify(checksum: number, bytes: Uint8Array, start: number, end: number, message: string): void {
+    const isMeasuring = this.#into === undefined;
+    if (isMeasuring && !this.isInKernel || checksum === (xxhash32(bytes, start, end) | 0)) return;
+    const error = corruptCompression("lz4", message);
+    if (!isMeasuring) throw error;
+    this.#wrongChecksum ??= error;
+  }
+
+  #measure(from: number, end: number, isStored: boolean, windowStart: number, blockSize: number): void {
+    const bytes = this.#bytes;
+    let size = -1;
+    if (this.isInKernel) {
+      const position = this.#size;
+      const limit = Math.min(position + blockSize, this.#limit, KERNEL_ROOM);
+      if (!isStored) size = this.#kernel!.inflate(bytes, from, end, position, limit, windowStart) - position;
+      else if (end - from <= limit - position) {
+        this.#kernel!.memory.set(bytes.subarray(from, end), position);
+        size = end - from;
+      }
+    }
+    if (size < 0) {
+      // Too much of it, or damaged, of which the plain code tells.
+      this.isInKernel = false;
+      size = isStored ? end - from : sizeOfLz4Block(bytes, from, end);
+    }
     if (size > this.#limit - this.#size) throw decompressionLimit("lz4", this.#limit);
     if (size > blockSize) {
       throw corruptCompression("lz4", `a block of ${size} bytes, of which ${blockSize} are allowed`);
     }
     this.#size += size;
+  }
+
+  /** Inflates a block behind what is there; answers the end. */
+  #inflate(from: number, end: number, into: Uint8Array, windowStart: number, blockSize: number): number {
+    const size = this.#size;
+    const window = size - windowStart;
+    // Putting the window before a tiny block would take longer than inflating it.
+    if (this.#kernel !== null && window <= 64 * (end - from)) {
+      const { memory } = this.#kernel;
+      if (window > 0) memory.set(into.subarray(windowStart, size));
+      const inflated = this.#kernel.inflate(this.#bytes, from, end, window, window + blockSize, 0);
+      if (inflated >= 0) {
+        into.set(memory.subarray(window, inflated), size);
+        return size + inflated - window;
+      }
+    }
+    return decompressLz4Block(this.#bytes, from, end, into, size, windowStart);
   }
 
   #checkHeader(descriptor: number): void {

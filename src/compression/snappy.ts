@@ -1,5 +1,6 @@
 /**
- * Snappy in plain TypeScript: raw blocks, and the framing by xerial's snappy-java that Kafka's clients put around them.
+ * Snappy: raw blocks, and the framing by xerial's snappy-java that Kafka's clients put around them. Blocks are inflated by a
+ * kernel of WebAssembly; where that is refused, in plain TypeScript.
  *
  * Framing: 8 bytes magic, int32 version, int32 least compatible version, then chunks of int32 length and a raw block. Other
  * clients write one raw block without it; reading takes both. Block format: the public description in google/snappy.
@@ -7,7 +8,9 @@
  * @module
  */
 
+import { type BlockKernel, KERNEL_ROOM, kernelOnce } from "./block_kernel.ts";
 import { type Codec, corruptCompression, decompressionLimit } from "./codec.ts";
+import { snappyKernel } from "./snappy_kernel.ts";
 
 const MAGIC = [0x82, 0x53, 0x4e, 0x41, 0x50, 0x50, 0x59, 0x00] as const;
 const HEADER_SIZE = 16;
@@ -30,7 +33,12 @@ const HASH_MULTIPLIER = 0x1e35a7bd;
 const positions = /* @__PURE__ */ new Uint16Array(1 << HASH_BITS);
 
 /** The snappy codec; writes the framing, reads with and without it. It has no levels. */
-export const snappy: Codec = { compress, decompress };
+export const snappy: Codec = /* @__PURE__ */ snappyCodec(/* @__PURE__ */ kernelOnce(snappyKernel));
+
+/** The codec that inflates by the kernel that is answered, and in plain TypeScript where there is none. */
+export function snappyCodec(kernel: () => BlockKernel | null): Codec {
+  return { compress, decompress: (bytes, limit) => decompress(bytes, limit, kernel()) };
+}
 
 function compress(bytes: Uint8Array): Uint8Array {
   const chunks = Math.ceil(bytes.length / CHUNK_SIZE);
@@ -50,17 +58,41 @@ function compress(bytes: Uint8Array): Uint8Array {
   return packed.subarray(0, to);
 }
 
-function decompress(bytes: Uint8Array, limit: number): Uint8Array {
-  const blocks = isFramed(bytes, 0) ? chunksOf(bytes) : [{ start: 0, end: bytes.length }];
+/** A raw block within bytes. */
+interface Block {
+  /** Where its elements begin, behind its size. */
+  readonly start: number;
+  readonly end: number;
+  /** Bytes that it says it inflates to. */
+  readonly size: number;
+}
+
+function decompress(bytes: Uint8Array, limit: number, kernel: BlockKernel | null): Uint8Array {
+  const chunks = isFramed(bytes, 0) ? chunksOf(bytes) : [{ start: 0, end: bytes.length }];
   // All sizes are added up and checked before any memory is taken.
+  const blocks: Block[] = [];
   let total = 0;
-  for (const block of blocks) {
-    total += declaredSize(bytes, block.start, block.end);
+  for (const chunk of chunks) {
+    const block = blockOf(bytes, chunk.start, chunk.end);
+    blocks.push(block);
+    total += block.size;
     if (total > limit || total > MAX_SIZE) throw decompressionLimit("snappy", Math.min(limit, MAX_SIZE));
+  }
+  if (kernel !== null && total <= KERNEL_ROOM) {
+    let to = 0;
+    if (blocks.every(({ start, end, size }) => kernel.inflate(bytes, start, end, to, to + size, to) === (to += size))) {
+      return kernel.memory.slice(0, total);
+    }
   }
   const inflated = new Uint8Array(total);
   let to = 0;
-  for (const { start, end } of blocks) to = decompressBlock(bytes, start, end, inflated, to);
+  for (const block of blocks) {
+    const { start, end, size } = block;
+    if (kernel !== null && kernel.inflate(bytes, start, end, 0, size, 0) === size) {
+      inflated.set(kernel.memory.subarray(0, size), to);
+    } else decompressBlock(bytes, block, inflated, to); // which also tells what is damaged
+    to += size;
+  }
   return inflated;
 }
 
@@ -92,8 +124,8 @@ function chunksOf(bytes: Uint8Array): { start: number; end: number }[] {
   return chunks;
 }
 
-/** Bytes that the block says it inflates to; refused when so few bytes cannot. */
-function declaredSize(bytes: Uint8Array, start: number, end: number): number {
+/** The block `bytes[start, end)`; refused when so few bytes cannot inflate to what it says. */
+function blockOf(bytes: Uint8Array, start: number, end: number): Block {
   let size = 0;
   let at = start;
   for (let shift = 0;; shift += 7) {
@@ -106,11 +138,11 @@ function declaredSize(bytes: Uint8Array, start: number, end: number): number {
   if (size > (end - at) * MAX_EXPANSION) {
     throw corruptCompression("snappy", `${end - at} bytes cannot inflate to ${size}`);
   }
-  return size;
+  return { start: at, end, size };
 }
 
-/** Inflates the block `from[start, end)` to `into` at `position`, which has room for what it declares; answers its end. */
-function decompressBlock(from: Uint8Array, start: number, end: number, into: Uint8Array, position: number): number {
+/** Inflates a block of `from` to `into` at `position`, where there is room for its size. */
+function decompressBlock(from: Uint8Array, block: Block, into: Uint8Array, position: number): void {
   // Hot: 400–900 MB/s. Every length is checked against both ends before bytes move; all numbers stay 32-bit integers, with
   // unsigned ones it takes twice as long in JavaScriptCore. Short runs are copied in steps of four bytes, up to three too many,
   // which DataView alone reads wherever they stand.
@@ -118,12 +150,11 @@ function decompressBlock(from: Uint8Array, start: number, end: number, into: Uin
   const target = new DataView(into.buffer, into.byteOffset, into.byteLength);
   const sourceEnd = from.length - SLACK;
   const targetEnd = into.length - SLACK;
-  const blockStart = position;
-  const blockEnd = (position + declaredSize(from, start, end)) | 0;
-  let at = start;
-  while (from[at]! >= 0x80) at++;
-  at++;
-  let to = position;
+  const blockStart = position | 0;
+  const blockEnd = (position + block.size) | 0;
+  const end = block.end | 0;
+  let at = block.start | 0;
+  let to = blockStart;
   while (at < end) {
     const tag = from[at++]!;
     let length = tag >>> 2;
@@ -180,7 +211,6 @@ function decompressBlock(from: Uint8Array, start: number, end: number, into: Uin
   if (to !== blockEnd) {
     throw corruptCompression("snappy", `a block of ${to - blockStart} bytes that declares ${blockEnd - blockStart}`);
   }
-  return to;
 }
 
 /** Compresses `from[start, end)`, at most 64 KiB, to `into` at `position`; answers the end. */
