@@ -196,7 +196,7 @@ export class Producer<K = Payload, V = Payload> {
 
   /**
    * Sends records, of any topics, in their order; resolves to where they were stored, in the same order. It costs about a
-   * quarter less than as many `send`s, since there is one promise for all.
+   * fifth less than as many `send`s, since there is one promise for all.
    *
    * @throws (rejects) SendAllError, once every record is settled, when one or more failed; its `results` say which.
    */

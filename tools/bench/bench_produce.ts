@@ -28,7 +28,12 @@ export const RUNTIMES: Readonly<Record<string, readonly string[]>> = {
   bun: ["bun"],
 };
 /** Share of the records that a client gets which is tens to hundreds of times slower. */
-const SHARES: Readonly<Record<string, number>> = { kafkajs: 0.03, platformatic: 0.03, "kafka-ts": 0.3, rdkafka: 0.5 };
+const SHARES: Readonly<Record<string, number>> = {
+  kafkajs: 0.015,
+  platformatic: 0.015,
+  "kafka-ts": 0.15,
+  rdkafka: 0.25,
+};
 const PEERS = join(root, ".cache", "peers");
 
 /** Runs it. */

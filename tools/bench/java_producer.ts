@@ -14,7 +14,7 @@ import type { Workload } from "./workloads.ts";
 /** Ticks of /proc/PID/stat in a second, on Linux. */
 const TICKS = 100;
 
-/** Runs it; the first fifth is left out. Undefined for a load that the tool does not have. */
+/** Runs it; the first third is left out. Undefined for a load that the tool does not have. */
 export async function measureJava(
   bootstrap: string,
   topic: string,
@@ -22,7 +22,7 @@ export async function measureJava(
 ): Promise<ProduceFigures | undefined> {
   if (workload.how !== "pipelined" || workload.keys > 0) return undefined;
   const distribution = new KafkaDistribution();
-  const records = workload.records * 3;
+  const records = workload.records * 1.5;
   const options = Object.entries({
     "bootstrap.servers": bootstrap,
     acks: "all",
@@ -59,7 +59,7 @@ export async function measureJava(
   });
   const code = await new Promise((resolve) => child.on("close", resolve));
   if (code !== 0) throw new Error(`ProducerPerformance ended with code ${code}`);
-  const first = points.find((point) => point.sent >= records / 5);
+  const first = points.find((point) => point.sent >= records / 3);
   const last = points.at(-1);
   if (first === undefined || last === undefined || last === first) return undefined;
   const count = last.sent - first.sent;

@@ -54,7 +54,7 @@ let rss = 0;
 const watch = setInterval(() => rss = Math.max(rss, process.memoryUsage.rss()), 50);
 const delays = monitorEventLoopDelay({ resolution: 1 });
 const latencies: number[] = [];
-await run(records / 5);
+await run(records / 2);
 latencies.length = 0;
 delays.enable();
 setTimeout(() => delays.reset(), 100).unref(); // the first thousands of sends, in one go, are the load's own doing

@@ -6,7 +6,7 @@
 
 /** One kind of load. */
 export interface Workload {
-  /** Records that are measured; a fifth as many warm up. Slow clients get a share of them. */
+  /** Records that are measured, when half as many have warmed everything up. Slow clients get a share of them. */
   readonly records: number;
   /** Bytes of a value. */
   readonly size: number;
@@ -25,7 +25,7 @@ export interface Workload {
 }
 
 const base: Workload = {
-  records: 1_000_000,
+  records: 2_000_000,
   size: 100,
   how: "pipelined",
   inFlight: 10_000,
