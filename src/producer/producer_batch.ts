@@ -125,14 +125,8 @@ export class ProducerBatch {
   }
 
   /** Notes who is told of the record just appended, and under which number. */
-  tellOfLast(receiver: Receiver, index: number, { timestamp, keySize, valueSize }: RecordFigures): void {
-    const at = this.recordCount - 1;
-    let last = this.#told.at(-1);
-    if (last?.receiver !== receiver || last.from + last.numbers.length / TOLD !== at) {
-      last = { receiver, from: at, numbers: [] };
-      this.#told.push(last);
-    }
-    last.numbers.push(index, timestamp, keySize, valueSize);
+  tellOfLast(receiver: Receiver, index: number, figures: RecordFigures): void {
+    this.#tell(this.recordCount - 1, receiver, index, figures);
   }
 
   /** Its records are stored; `baseOffset` −1 means not known where, `logAppendTime` −1 that they keep their own time. */
@@ -178,15 +172,32 @@ export class ProducerBatch {
     this.#done.resolve();
   }
 
+  #tell(at: number, receiver: Receiver, index: number, { timestamp, keySize, valueSize }: RecordFigures): void {
+    let last = this.#told.at(-1);
+    if (last?.receiver !== receiver || last.from + last.numbers.length / TOLD !== at) {
+      last = { receiver, from: at, numbers: [] };
+      this.#told.push(last);
+    }
+    last.numbers.push(index, timestamp, keySize, valueSize);
+  }
+
   // Hot. One promise for the batch and one derived from it for a record cost less, in time and memory, than a promise with
   // functions of its own to settle it: nothing else of the record is kept.
   #outcome(at: number, timestamp: number, keySize: number, valueSize: number): Promise<RecordMetadata> {
     return this.#done.promise.then(() => {
       if (this.#error !== undefined) throw this.#errorAt(at);
       if (this.#parts.length === 0) return this.#metadata(at, timestamp, keySize, valueSize);
-      const [part, atPart] = this.#partWith(at);
-      return part.#outcome(atPart, timestamp, keySize, valueSize);
+      return this.#outcomeInPart(at, { timestamp, keySize, valueSize });
     });
+  }
+
+  /** As a receiver, which parts of parts hand on: promises that follow one another would each come a little later. */
+  #outcomeInPart(at: number, figures: RecordFigures): Promise<RecordMetadata> {
+    const [part, atPart] = this.#partWith(at);
+    if (part.settled) return part.#outcome(atPart, figures.timestamp, figures.keySize, figures.valueSize);
+    const { promise, resolve, reject } = deferred<RecordMetadata>();
+    part.#tell(atPart, { stored: resolve, failed: reject }, -1, figures);
+    return promise;
   }
 
   #metadata(at: number, timestamp: number, keySize: number, valueSize: number): RecordMetadata {

@@ -174,6 +174,26 @@ describe("a batch that is too large for the broker", () => {
     await run(producer.close());
   });
 
+  test("flush comes behind all promises of a batch whose last part was split again and again", async () => {
+    // Each record is as large as all behind it, and more, so that it becomes a part, and what is behind it another one.
+    const sizes = [100];
+    for (let sum = 100; sizes.length < 12; sum += sizes[0]!) sizes.unshift(sum + 200);
+    const [parts, tooLarge] = [sizes.length, { error: 10 }];
+    const verdict = (api: string, nth: number): Verdict =>
+      api === "Produce" && nth % 2 === 1 && nth < 2 * parts - 1 ? tooLarge : "answer";
+    const options = { batchSize: 900_000, lingerMs: 90_000 };
+    const { producer, broker, run } = await stage({ verdict }, options);
+    await run(producer.partitionsFor("t")); // so that no record waits on its way to the batch
+    const settled: string[] = [];
+    for (const [i, size] of sizes.entries()) {
+      producer.send({ topic: "t", value: "x".repeat(size) }).then(({ offset }) => settled.push(`${i} at ${offset}`));
+    }
+    await run(producer.flush().then(() => settled.push("flush")));
+    assert.deepEqual(settled, [...range(parts).map((i) => `${i} at ${i}`), "flush"]);
+    assert.equal(broker.produceRequests.length, 2 * parts - 1);
+    await run(producer.close());
+  });
+
   test("scenario 19: one that has expired meanwhile is not split", async () => {
     const { producer, broker, clock, run } = await stage({ maxBatchBytes: 600 }, {
       batchSize: 2000,
@@ -195,19 +215,29 @@ describe("a batch that is too large for the broker", () => {
     await run(producer.close());
   });
 
-  test("close without waiting settles the records of a batch that is being split", async () => {
-    const { producer, broker, clock } = await stage({ maxBatchBytes: 600 }, { batchSize: 2000 });
-    const sends = range(9).map((i) =>
-      producer.send({ topic: "t", value: `${i}`.padEnd(180, ".") }).then(
-        () => "stored",
-        (error: KafkaError) => error.code,
-      )
-    );
-    while (broker.produceRequests.length === 0) await clock.advance(1);
-    await producer.close({ timeoutMs: 0 });
-    const outcomes = await Promise.all(sends);
-    assert.ok(outcomes.every((outcome) => outcome === "CLOSED" || outcome === "stored"), `${outcomes}`);
-  });
+  for (const isKnown of [false, true]) {
+    const how = isKnown ? "appended at once" : "that waited for metadata";
+    test(`close without waiting settles the records, ${how}, of a batch that is being split`, async () => {
+      // The whole, then halves of halves: each request of these is a moment to close in.
+      for (const requests of range(7)) {
+        const { producer, broker, clock, run } = await stage({ maxBatchBytes: 600 }, { batchSize: 2000 });
+        if (isKnown) await run(producer.partitionsFor("t"));
+        const sends = range(9).map((i) =>
+          producer.send({ topic: "t", value: `${i}`.padEnd(180, ".") }).then(
+            () => "stored",
+            (error: KafkaError) => error.code,
+          )
+        );
+        while (broker.produceRequests.length <= requests) await clock.advance(1);
+        await producer.close({ timeoutMs: 0 });
+        const outcomes = await Promise.all(sends);
+        const closed = outcomes.indexOf("CLOSED");
+        const stored = closed < 0 ? outcomes.length : closed;
+        assert.deepEqual(outcomes, outcomes.map((_, i) => i < stored ? "stored" : "CLOSED"), `${requests}`);
+        assert.ok(broker.values("t").length >= stored);
+      }
+    });
+  }
 });
 
 describe("the estimate of compression", () => {
