@@ -168,7 +168,7 @@ export class Sender {
     }
     for (const [node, queues] of byNode) {
       next = Math.min(next, this.#sendTo(node, queues, now));
-      if (this.#isStepOver(now)) break;
+      if (this.#scheduled) break; // it took long, or there is something new: the rest is looked at in the next turn
     }
 
     if (this.#accumulator.incomplete.size === 0) {

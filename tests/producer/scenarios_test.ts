@@ -116,6 +116,31 @@ test("compression that takes long lets the event loop turn between two requests"
   await run(producer.close());
 });
 
+test("with nothing that may be sent, a look that takes long is not followed by another one at once", async () => {
+  const verdict = (api: string): Verdict => api === "Produce" ? "silence" : "answer";
+  const options = { ...alone, maxInFlightRequestsPerConnection: 1 };
+  const { producer, broker, clock, run } = await stage({ verdict }, options);
+  await run(producer.partitionsFor("t"));
+  const sends = range(2).map((i) => codeOf(producer.send({ topic: "t", value: `${i}` })));
+  while (broker.produceRequests.length === 0) await clock.advance(1);
+  const [now, nextTurn] = [clock.now.bind(clock), clock.nextTurn.bind(clock)];
+  let turns = 0;
+  clock.now = () => {
+    clock.spend(6);
+    return now();
+  };
+  clock.nextTurn = (turn) => {
+    if (++turns < 100) nextTurn(turn);
+  };
+  const flushed = producer.flush();
+  await clock.flush();
+  assert.ok(turns < 10, `${turns}`);
+  Object.assign(clock, { now, nextTurn });
+  await producer.close({ timeoutMs: 0 });
+  await run(flushed);
+  assert.deepEqual(await Promise.all(sends), ["CLOSED unknown", "CLOSED not-written"]);
+});
+
 describe("scenario 4: the wait before a batch is sent again", () => {
   test("doubles with each failure up to its maximum, within 20 %", async () => {
     const { producer, broker, clock, run } = await stage({
