@@ -12,6 +12,7 @@ import type { GoldenSet } from "../tools/golden/golden_set.ts";
 import { mismatchText } from "../tools/golden/differences.ts";
 import { topicPartitionOf } from "../tools/golden/expected_set.ts";
 import { GOLDEN_FOLDER, goldenSetNames, readGoldenSet } from "../tools/golden/read_golden_set.ts";
+import { unwritable } from "./helpers/unwritable.ts";
 
 const codecs = { ...plainCodecs, ...nativeCodecs() };
 const NAMES = goldenSetNames();
@@ -31,30 +32,6 @@ async function assertNoMismatch(set: GoldenSet): Promise<void> {
 async function openLog({ expected, folder }: GoldenSet, storage: Storage = folder): Promise<Log> {
   const { logStartOffset } = expected.opened;
   return await Log.open(storage, { mode: "inspect", ...topicPartitionOf(expected), logStartOffset });
-}
-
-/** A folder that refuses every change. */
-function unwritable(storage: Storage): Storage {
-  const refuse = () => Promise.reject(new Error("a log that is inspected was written to"));
-  return {
-    list: () => storage.list(),
-    rename: refuse,
-    remove: refuse,
-    open: async (name, options) => {
-      if (options?.create) return await refuse();
-      const file = await storage.open(name);
-      return {
-        get size() {
-          return file.size;
-        },
-        readAt: (into, position) => file.readAt(into, position),
-        append: refuse,
-        truncate: refuse,
-        sync: refuse,
-        close: () => file.close(),
-      };
-    },
-  };
 }
 
 test("all 51 golden sets are there", () => {

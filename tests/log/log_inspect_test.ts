@@ -8,6 +8,7 @@ import { type Anomaly, Log, type LogOptions } from "../../src/log/log.ts";
 import { MemoryStorage } from "../../src/log/memory_storage.ts";
 import type { Storage } from "../../src/log/storage.ts";
 import { concatenated, rawMessage } from "../helpers/raw_batch.ts";
+import { unwritable } from "../helpers/unwritable.ts";
 import { replaceFile, valuesOf } from "./batch_of.ts";
 import { goldenSet, goldenStorage } from "./golden_set.ts";
 import { dataBatch, offsetEntries, putSegment, timeEntries } from "./raw_log.ts";
@@ -31,28 +32,6 @@ async function contentOf(storage: Storage, options: LogOptions = {}): Promise<st
   } finally {
     await log.close();
   }
-}
-
-/** A folder that refuses every change. */
-function unwritable(storage: Storage): Storage {
-  const refuse = () => Promise.reject(new Error("a log that is inspected was written to"));
-  return {
-    list: () => storage.list(),
-    rename: refuse,
-    remove: refuse,
-    open: async (name, options) => {
-      if (options?.create) return await refuse();
-      const file = await storage.open(name);
-      return {
-        size: file.size,
-        readAt: (into, position) => file.readAt(into, position),
-        append: refuse,
-        truncate: refuse,
-        sync: refuse,
-        close: () => file.close(),
-      };
-    },
-  };
 }
 
 /** Looks at everything there is. */

@@ -1,23 +1,8 @@
+import type { ProducerSnapshotEntry } from "../../src/log/producer_snapshot.ts";
 import type { View } from "./differences.ts";
 
 /** What is kept of a producer, in a snapshot or in memory. */
-export interface Producer {
-  /** Id of the producer. */
-  readonly producerId: number;
-  /** Its epoch. */
-  readonly epoch: number;
-  /** Sequence of its last record. */
-  readonly lastSequence: number;
-  /** Offset of its last record; −1 when none is known. */
-  readonly lastOffset: number;
-  /** Last offset of its last batch less the first one. */
-  readonly offsetDelta: number;
-  /** Its last timestamp. */
-  readonly timestamp: number;
-  /** Epoch of the coordinator that wrote its last marker. */
-  readonly coordinatorEpoch: number;
-  /** First offset of its open transaction; −1 for none. */
-  readonly currentTxnFirstOffset: number;
+export interface Producer extends ProducerSnapshotEntry {
   /** Its last batches, where more than the very last one may be known. */
   readonly batches?: readonly ProducerBatch[];
 }
