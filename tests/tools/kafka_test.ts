@@ -271,7 +271,9 @@ describe("processes", () => {
 
   test("are found by an argument of theirs, whoever started them", async () => {
     const mark = `-Danykafka.probe=${process.pid}.${Date.now()}/`;
-    const child = spawn("/bin/sh", ["-c", "read line", "sh", `${mark}node-1`, "-cp", "x"]);
+    const child = spawn("/bin/sh", ["-c", "echo; read line", "sh", `${mark}node-1`, "-cp", "x"]);
+    // Until it says something it may still be the copy of this process that becomes the shell.
+    await new Promise((resolve) => child.stdout.once("data", resolve));
     try {
       assert.deepEqual(findByArgument(mark), [{ pid: child.pid, argument: `${mark}node-1` }]);
     } finally {
